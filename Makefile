@@ -1,0 +1,1 @@
+.PHONY: setup chat test lint

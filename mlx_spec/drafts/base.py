@@ -1,0 +1,52 @@
+"""The protocol of a draft source: whatever proposes the tokens that the target verifies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from mlx_spec.sampling import Sampler
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A proposal of K tokens, possibly fewer than asked for, possibly none.
+
+    Attributes:
+        tokens: (K,) uint32 token ids.
+        laws: (K, V) the laws that `tokens` were really drawn from, or None for a deterministic
+            draft. A sampled token, once drawn, must stay: dropping it would bend the law.
+    """
+
+    tokens: Any
+    laws: Any = None
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+
+class DraftSource(Protocol):
+    """What the engine asks of a draft source. It only ever sees committed tokens.
+
+    Attributes:
+        name: the word for it in origins (`draft:<name>`), metrics and the user interface.
+    """
+
+    name: str
+
+    def begin(self, committed: Sequence[int], sampler: Sampler) -> None:
+        """Start a generation after `committed` (prompt included). Reuse what an earlier one left."""
+
+    def propose(self, k: int) -> Draft:
+        """Propose up to `k` tokens to follow the committed ones. No host synchronization if it can."""
+
+    def commit(self, tokens: Sequence[int], accepted: int) -> None:
+        """Take `tokens` as committed; the first `accepted` of them are the last proposal's own."""
+
+    def rewind(self, n: int) -> None:
+        """Forget the last `n` committed tokens."""
+
+    @property
+    def nbytes(self) -> int:
+        """Memory that the source holds for itself, weights and caches, in bytes."""

@@ -1,0 +1,95 @@
+"""What a caller may ask of the engine, with the one place for each default.
+
+Imports nothing heavy: the command line reads these defaults for `--help` without loading MLX.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How the target's next-token law is made from its logits.
+
+    The warpers have the order and the meaning of mlx-lm: top-p, min-p, top-k on the untempered
+    probabilities, then temperature.
+
+    Attributes:
+        temperature: 0 is greedy (argmax); above it, logits are divided by it.
+        top_p: keep the smallest set of tokens with this mass; 1 (or 0) keeps all.
+        top_k: keep this many tokens; 0 (or more than the vocabulary) keeps all.
+        min_p: drop tokens below this share of the top token's probability; 0 keeps all.
+        seed: 64-bit seed; None draws a fresh one for each generation.
+    """
+
+    temperature: float = 0.0
+    top_p: float = 1.0
+    top_k: int = 0
+    min_p: float = 0.0
+    seed: int | None = None
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.temperature) and self.temperature >= 0):
+            raise ValueError(f"temperature must be a finite number of at least 0, not {self.temperature}")
+        if not 0 <= self.top_p <= 1:
+            raise ValueError(f"top-p must lie between 0 and 1, not {self.top_p}")
+        if not 0 <= self.min_p <= 1:
+            raise ValueError(f"min-p must lie between 0 and 1, not {self.min_p}")
+        if self.top_k < 0:
+            raise ValueError(f"top-k must be at least 0, not {self.top_k}")
+        if self.seed is not None and not 0 <= self.seed < 2**64:
+            raise ValueError(f"seed must be a whole number from 0 to 2^64 - 1, not {self.seed}")
+
+    @property
+    def greedy(self) -> bool:
+        return self.temperature == 0
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When a generation ends besides at an end token.
+
+    Attributes:
+        max_tokens: tokens to generate at most; -1 goes on to an end token or the end of the context.
+        stop: strings that end the answer and are never shown.
+    """
+
+    max_tokens: int = 1024
+    stop: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.max_tokens == 0 or self.max_tokens < -1:
+            raise ValueError(f"max tokens must be at least 1, or -1 for no limit, not {self.max_tokens}")
+        if not all(self.stop):
+            raise ValueError("a stop string must not be empty")
+
+
+@dataclass(frozen=True)
+class EngineOptions:
+    """How one engine decodes, for all its generations.
+
+    Attributes:
+        k: draft tokens a round: a number, or "auto" to choose while running.
+        kv_bits: bits of a quantized KV cache (2, 3, 4, 6 or 8); None keeps the model's own precision.
+        context: tokens of context to use at most; None takes the model's own limit.
+        prefill_chunk: prompt tokens a forward pass while the prompt is read.
+    """
+
+    k: int | str = "auto"
+    kv_bits: int | None = None
+    context: int | None = None
+    prefill_chunk: int = 512
+
+    MAX_K = 16
+
+    def __post_init__(self) -> None:
+        if self.k != "auto" and not (isinstance(self.k, int) and 0 <= self.k <= self.MAX_K):
+            raise ValueError(f'k must be "auto" or a whole number from 0 to {self.MAX_K}, not {self.k!r}')
+        if self.kv_bits not in (None, 2, 3, 4, 6, 8):
+            raise ValueError(f"kv-bits must be 2, 3, 4, 6 or 8, not {self.kv_bits}")
+        if self.context is not None and self.context < 2:
+            raise ValueError(f"context must be at least 2 tokens, not {self.context}")
+        if self.prefill_chunk < 1:
+            raise ValueError(f"prefill chunk must be at least 1 token, not {self.prefill_chunk}")
