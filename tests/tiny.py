@@ -24,7 +24,8 @@ from models.loaded import Info, Loaded
 
 END, TURN_START, TURN_END = "<|endoftext|>", "<|im_start|>", "<|im_end|>"
 CHATML = (
-    "{% for message in messages %}<|im_start|>{{ message.role }}\n{{ message.content }}<|im_end|>\n{% endfor %}"
+    "{% for message in messages %}"
+    "<|im_start|>{{ message.role }}\n{{ message.content }}<|im_end|>\n{% endfor %}"
     "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
 )
 MERGES = [
@@ -110,7 +111,7 @@ def tiny_model(config: dict[str, Any], *, seed: int = 0, gain: float = 2.0) -> n
     keys = dict(zip(names, mx.random.split(mx.random.key(seed), len(names)), strict=True))
 
     def fill(name: str, weight: mx.array) -> mx.array:
-        if weight.ndim < 2:
+        if weight.ndim < 2 and not name.endswith("bias"):
             return weight.astype(mx.float32)
         scale = 1.0 if "embed" in name else gain / math.sqrt(weight.shape[-1])
         return mx.random.normal(weight.shape, key=keys[name]) * scale
