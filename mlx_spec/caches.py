@@ -43,8 +43,9 @@ class CachedModel:
             return layers
         unknown = {type(layer).__name__ for layer in layers if not isinstance(layer, KVCache)}
         if unknown:
+            kinds = ", ".join(sorted(unknown))
             raise UnsupportedCache(
-                f"A quantized KV cache is not available for this model: it keeps {', '.join(sorted(unknown))}.",
+                f"A quantized KV cache is not available for this model: it keeps {kinds}.",
                 "Leave --kv-bits away.",
             )
         group = self._quantization_group()

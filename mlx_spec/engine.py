@@ -169,7 +169,7 @@ class Engine:
                 self._trace.end(reason=metrics.finish_reason, completion_tokens=metrics.completion_tokens)
 
     def _step(self, plain: PlainDecoder, sampler: Sampler, left: int) -> Outcome:
-        """One round of at most `left` tokens: a speculative one if there is something to verify, else a plain step."""
+        """One round of at most `left` tokens: speculative if there is something to verify, else a plain step."""
         pending = self._session.pending
         k = min(self._controller.next_k(), left - 1)
         if k > 0 and plain.ahead is None and self._source is not None:

@@ -62,7 +62,7 @@ class Session:
             del self.committed[-n:]
 
     def settle(self) -> None:
-        """Restore the invariant after a round or at an end: no row beyond the committed tokens but the last."""
+        """Restore the invariant after a round or at an end: a row for every committed token but the last."""
         if self.target.rows >= len(self.committed):
             if self.target.cannot_roll_back:
                 self.target.reset()  # the next turn reads its prompt afresh
