@@ -80,7 +80,7 @@ class CachedModel:
         for start in range(0, len(tokens), chunk):
             if stopped():
                 return
-            self.forward(mx.array(tokens[start : start + chunk]))
+            self.forward(mx.array(list(tokens[start : start + chunk])))
             mx.eval([layer.state for layer in self.layers])
             mx.clear_cache()
 

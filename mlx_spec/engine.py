@@ -24,10 +24,10 @@ from mlx_spec.policy.controller import Controller, FixedK, TrialK
 from mlx_spec.round import Outcome, verify
 from mlx_spec.sampling import Noise, Sampler
 from mlx_spec.session import Session
-from mlx_spec.text import TextStream, decoder
+from mlx_spec.text import Released, TextStream, decoder
 from mlx_spec.trace import Trace
 
-CLEAR_EVERY = 256  # tokens between returns of MLX's unused buffers to the system
+CLEAR_EVERY = 256  # rounds between returns of MLX's unused buffers to the system
 
 
 class Engine:
@@ -147,17 +147,17 @@ class Engine:
                 source.begin(session.committed, sampler)
             while finish is None:
                 if self._stopping.is_set():
-                    finish, event = "interrupt", Round(finish_reason="interrupt")
+                    event = self._event(Outcome([], 0, 0), stream.flush(), "interrupt")
                 else:
                     before = time.perf_counter()
                     outcome = self._step(plain, sampler, room - metrics.completion_tokens)
                     now = time.perf_counter()
                     self._controller.observe(len(outcome.drafted), len(outcome.emitted), now - before)
                     event = self._commit(outcome, stream, room, now - started)
-                    finish = event.finish_reason
                     if plain.ahead is None:
                         session.settle()
-                yield self._last(event, stream) if finish else event
+                finish = event.finish_reason
+                yield event
         finally:
             plain.ahead = None
             session.settle()
@@ -169,7 +169,7 @@ class Engine:
                 self._trace.end(reason=metrics.finish_reason, completion_tokens=metrics.completion_tokens)
 
     def _step(self, plain: PlainDecoder, sampler: Sampler, left: int) -> Outcome:
-        """One round of at most `left` tokens: speculative if there is something to verify, else a plain step."""
+        """One round of at most `left` tokens: speculative if there is anything to verify, else plain."""
         pending = self._session.pending
         k = min(self._controller.next_k(), left - 1)
         if k > 0 and plain.ahead is None and self._source is not None:
@@ -182,52 +182,49 @@ class Engine:
     def _commit(self, outcome: Outcome, stream: TextStream, room: int, seconds: float) -> Round:
         """Commit the outcome up to the answer's end, everywhere: session, source, text, metrics, trace."""
         metrics, session = self.metrics, self._session
-        position = len(session.committed)
-        event = Round(k=len(outcome.drafted), accepted=outcome.accepted)
+        shown = Released()
         finish: FinishReason | None = None
         kept: list[int] = []
-        dropped = 0
         for i, token in enumerate(outcome.emitted):
             if token in self._end_tokens:
                 finish = "stop"
                 break
             kept.append(token)
-            released = stream.push(token, self._origin(outcome, i))
-            event.tokens.extend(released.tokens)
-            event.origins.extend(released.origins)
-            event.pieces.extend(released.pieces)
-            if released.stopped:
-                finish, dropped = "stop_string", released.dropped
+            shown.extend(stream.push(token, self._origin(outcome, i)))
+            if shown.stopped:
+                finish = "stop_string"
                 break
         accepted = min(outcome.accepted, len(kept))
-        session.commit(kept)
-        session.rewind(dropped)
-        if self._source and self._controller.state != "off":
-            self._source.commit(kept, accepted)
-            self._source.rewind(dropped)
-        if metrics.completion_tokens // CLEAR_EVERY != (metrics.completion_tokens + len(kept)) // CLEAR_EVERY:
-            mx.clear_cache()
-        # Drafts past the end of the answer count neither as tested nor as accepted.
-        cut = len(kept) < len(outcome.emitted)
-        counted = min(len(outcome.drafted), len(kept)) if cut else len(outcome.drafted)
-        metrics.record(counted, accepted, len(kept), seconds)
-        metrics.completion_tokens -= dropped
-        metrics.k = self._controller.next_k()
-        metrics.context_used = len(session.committed)
-        metrics.state, metrics.reason = self._controller.state, self._controller.reason
-        if finish is None and metrics.completion_tokens >= room:
-            finish = "length"
         if self._trace:
             self._trace.round(
-                position=position,
+                position=len(session.committed),
                 k=len(outcome.drafted),
                 drafted=outcome.drafted,
                 accepted=outcome.accepted,
                 token=outcome.token,
-                committed=len(kept) - dropped,
+                committed=len(kept) - shown.dropped,
                 seconds=round(seconds, 6),
             )
-        return Round(event.tokens, event.origins, event.pieces, event.k, event.accepted, finish)
+        session.commit(kept)
+        session.rewind(shown.dropped)
+        if self._source and self._controller.state != "off":
+            self._source.commit(kept, accepted)
+            self._source.rewind(shown.dropped)
+        # Drafts past the end of the answer count neither as tested nor as accepted.
+        cut = len(kept) < len(outcome.emitted)
+        tested = min(len(outcome.drafted), len(kept)) if cut else len(outcome.drafted)
+        metrics.record(tested, accepted, len(kept), seconds)
+        metrics.completion_tokens -= shown.dropped
+        metrics.k = self._controller.next_k()
+        metrics.context_used = len(session.committed)
+        metrics.state, metrics.reason = self._controller.state, self._controller.reason
+        if sum(metrics.k_histogram.values()) % CLEAR_EVERY == 0:
+            mx.clear_cache()
+        if finish is None and metrics.completion_tokens >= room:
+            finish = "length"
+        if finish:
+            shown.extend(stream.flush())
+        return self._event(outcome, shown, finish)
 
     def _origin(self, outcome: Outcome, i: int) -> str:
         if i < outcome.accepted:
@@ -235,16 +232,9 @@ class Engine:
         return "target" if outcome.drafted else "plain"
 
     @staticmethod
-    def _last(event: Round, stream: TextStream) -> Round:
-        """The last event, with everything that was still held back."""
-        rest = stream.flush()
+    def _event(outcome: Outcome, shown: Released, finish: FinishReason | None) -> Round:
         return Round(
-            event.tokens + rest.tokens,
-            event.origins + rest.origins,
-            event.pieces + rest.pieces,
-            event.k,
-            event.accepted,
-            event.finish_reason,
+            shown.tokens, shown.origins, shown.pieces, len(outcome.drafted), outcome.accepted, finish
         )
 
     def stop(self) -> None:

@@ -35,4 +35,4 @@ class PlainDecoder:
         if more:
             self.ahead = self._sampler.tokens(self._target.forward(token))
             mx.async_eval(self.ahead)
-        return int(token.item())
+        return token.tolist()[0]

@@ -73,6 +73,13 @@ class Released:
     def text(self) -> str:
         return "".join(piece for _, piece in self.pieces)
 
+    def extend(self, later: Released) -> None:
+        """Add what `later` released, and take over how it ended."""
+        self.tokens += later.tokens
+        self.origins += later.origins
+        self.pieces += later.pieces
+        self.dropped, self.stopped = later.dropped, later.stopped
+
 
 @dataclass
 class _Held:

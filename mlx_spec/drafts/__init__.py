@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from mlx_spec.drafts.base import DraftSource
@@ -12,7 +13,7 @@ from mlx_spec.options import EngineOptions
 from mlx_spec.text import first_difference
 
 # Sources that need nothing but the target.
-_SOURCES = {
+_SOURCES: dict[str, Callable[[Any, EngineOptions], DraftSource]] = {
     "lookup": lambda target, options: Lookup(),
     "self": lambda target, options: ModelDraft("self", target.model, options, shares_weights=True),
 }
