@@ -38,6 +38,8 @@ class Engine:
     Attributes:
         metrics: of the latest generation; live while it runs.
         context_limit: tokens of prompt and answer together.
+        session: committed tokens and the target's cache.
+        source: the draft source, or None.
     """
 
     def __init__(
@@ -58,8 +60,8 @@ class Engine:
             SpecError: the options do not fit the model.
         """
         self.options = EngineOptions(**options)
-        self._session = Session(CachedModel(target.model, self.options.kv_bits))
-        self._source = drafts.make(draft, target, self.options) if isinstance(draft, str) else draft
+        self.session = Session(CachedModel(target.model, self.options.kv_bits))
+        self.source = drafts.make(draft, target, self.options) if isinstance(draft, str) else draft
         self._decode = decoder(target.tokenizer)
         self._end_tokens = frozenset(target.tokenizer.eos_token_ids)
         self._target_bytes = parameter_bytes(target.model)
@@ -79,9 +81,9 @@ class Engine:
         return asked or model_limit
 
     def _choose_controller(self) -> Controller:
-        if self._source is None:
+        if self.source is None:
             return FixedK(0, "no draft source was chosen")
-        if reason := self._session.target.cannot_roll_back:
+        if reason := self.session.target.cannot_roll_back:
             return FixedK(0, reason)
         if self.options.k == 0:
             return FixedK(0, "K was set to 0")
@@ -91,7 +93,7 @@ class Engine:
         return Metrics(
             state=self._controller.state,
             reason=self._controller.reason,
-            source=self._source.name if self._source else None,
+            source=self.source.name if self.source else None,
             target_bytes=self._target_bytes,
         )
 
@@ -133,7 +135,7 @@ class Engine:
 
     def _generate(self, prompt: list[int], sampler: Sampler, limits: Limits, room: int) -> Iterator[Round]:
         started = time.perf_counter()
-        metrics, session, source = self.metrics, self._session, self._source
+        metrics, session, source = self.metrics, self.session, self.source
         if not sampler.greedy and isinstance(sampler.dice, Noise):
             metrics.seed = sampler.dice.seed
         if self._trace:
@@ -170,18 +172,18 @@ class Engine:
 
     def _step(self, plain: PlainDecoder, sampler: Sampler, left: int) -> Outcome:
         """One round of at most `left` tokens: speculative if there is anything to verify, else plain."""
-        pending = self._session.pending
+        pending = self.session.pending
         k = min(self._controller.next_k(), left - 1)
-        if k > 0 and plain.ahead is None and self._source is not None:
-            draft = self._source.propose(k)
+        if k > 0 and plain.ahead is None and self.source is not None:
+            draft = self.source.propose(k)
             if len(draft):
-                return verify(pending, draft, self._session.target.forward, sampler)
+                return verify(pending, draft, self.session.target.forward, sampler)
         # While a source is to be asked next, nothing may run ahead of the token that it needs to know.
         return Outcome([], 0, plain.step(pending, more=k <= 0 and left > 1))
 
     def _commit(self, outcome: Outcome, stream: TextStream, room: int, seconds: float) -> Round:
         """Commit the outcome up to the answer's end, everywhere: session, source, text, metrics, trace."""
-        metrics, session = self.metrics, self._session
+        metrics, session = self.metrics, self.session
         shown = Released()
         finish: FinishReason | None = None
         kept: list[int] = []
@@ -207,9 +209,9 @@ class Engine:
             )
         session.commit(kept)
         session.rewind(shown.dropped)
-        if self._source and self._controller.state != "off":
-            self._source.commit(kept, accepted)
-            self._source.rewind(shown.dropped)
+        if self.source and self._controller.state != "off":
+            self.source.commit(kept, accepted)
+            self.source.rewind(shown.dropped)
         # Drafts past the end of the answer count neither as tested nor as accepted.
         cut = len(kept) < len(outcome.emitted)
         tested = min(len(outcome.drafted), len(kept)) if cut else len(outcome.drafted)
@@ -243,4 +245,4 @@ class Engine:
 
     def close(self) -> None:
         """Let go of the caches."""
-        self._session = Session(CachedModel(self._session.target.model, self.options.kv_bits))
+        self.session = Session(CachedModel(self.session.target.model, self.options.kv_bits))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import mlx.core as mx
 
 from mlx_spec.caches import CachedModel
@@ -35,4 +37,4 @@ class PlainDecoder:
         if more:
             self.ahead = self._sampler.tokens(self._target.forward(token))
             mx.async_eval(self.ahead)
-        return token.tolist()[0]
+        return cast(int, token.item())
