@@ -11,6 +11,9 @@ from mlx_lm.sample_utils import apply_min_p, apply_top_k, apply_top_p
 
 from mlx_spec.options import Sampling
 
+# Half the step of a 32-bit uniform: moves each to the middle of its cell, so that none is 0.
+_HALF_STEP = 2.0**-33
+
 
 class Dice(Protocol):
     """A source of randomness: seeded noise here, an enumeration of every outcome in the exact tests."""
@@ -41,7 +44,11 @@ class Noise:
         return mx.random.uniform(shape=probabilities.shape, key=self._key()) < probabilities
 
     def draw(self, rows: mx.array) -> mx.array:
-        return mx.random.categorical(mx.log(rows), key=self._key())
+        # An exponential race: the first to finish at rate p is drawn with probability p. Float32
+        # uniforms are fine near 0 and coarse near 1, so the race is decided near 0; the usual Gumbel
+        # maximum is decided near 1, and loses a flat tail of tokens below 1e-7 of the top.
+        uniform = mx.random.uniform(shape=rows.shape, key=self._key())
+        return mx.argmin(-mx.log1p(-(uniform + _HALF_STEP)) / rows, axis=-1)
 
 
 def warp(logits: mx.array, sampling: Sampling) -> mx.array:
