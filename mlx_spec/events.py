@@ -18,7 +18,7 @@ class Round:
     Attributes:
         tokens: released token ids; the concatenation over events is the answer.
         origins: for each token `draft:<source>`, `target` (correction or bonus) or `plain`.
-        text: released text; never half a character, never part of a stop string.
+        pieces: the released text as (origin, text) spans, one a token that completed some text.
         k: draft tokens verified in this round; 0 is a plain step.
         accepted: how many of them stand.
         finish_reason: set on the last event only.
@@ -26,7 +26,12 @@ class Round:
 
     tokens: list[int] = field(default_factory=list)
     origins: list[str] = field(default_factory=list)
-    text: str = ""
+    pieces: list[tuple[str, str]] = field(default_factory=list)
     k: int = 0
     accepted: int = 0
     finish_reason: FinishReason | None = None
+
+    @property
+    def text(self) -> str:
+        """Released text; never half a character, never part of a stop string."""
+        return "".join(piece for _, piece in self.pieces)

@@ -1,0 +1,75 @@
+"""Prompt lookup: propose what followed the last occurrence of the current ending.
+
+The longest n-gram that occurred before wins, and its most recent occurrence. A continuation that
+runs into the present goes on with its own proposal, so a repeating pattern is proposed at any length.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import mlx.core as mx
+
+from mlx_spec.drafts.base import Draft
+from mlx_spec.sampling import Sampler
+from mlx_spec.session import common_prefix
+
+LONGEST = 5
+SHORTEST = 2
+
+
+class Lookup:
+    """An n-gram index over the committed tokens, kept token by token."""
+
+    name = "lookup"
+    nbytes = 0
+
+    def __init__(self, longest: int = LONGEST, shortest: int = SHORTEST) -> None:
+        self._sizes = range(longest, shortest - 1, -1)
+        self._tokens: list[int] = []
+        # Where each n-gram was last continued: the position of the token after it.
+        self._continued: dict[tuple[int, ...], int] = {}
+        # For each token, what its arrival replaced in the index: taking it back is exact.
+        self._replaced: list[list[tuple[tuple[int, ...], int | None]]] = []
+
+    def begin(self, committed: Sequence[int], sampler: Sampler) -> None:
+        shared = common_prefix(self._tokens, committed)
+        self.rewind(len(self._tokens) - shared)
+        self.commit(committed[shared:], 0)
+
+    def propose(self, k: int) -> Draft:
+        start = self._longest_match()
+        if start is None:
+            return Draft(mx.array([], dtype=mx.uint32))
+        continuation = self._tokens[start:]
+        period = len(continuation)
+        return Draft(mx.array([continuation[i % period] for i in range(k)], dtype=mx.uint32))
+
+    def commit(self, tokens: Sequence[int], accepted: int) -> None:
+        for token in tokens:
+            here = len(self._tokens)
+            replaced = []
+            for n in self._sizes:
+                if n <= here:
+                    gram = tuple(self._tokens[here - n :])
+                    replaced.append((gram, self._continued.get(gram)))
+                    self._continued[gram] = here
+            self._replaced.append(replaced)
+            self._tokens.append(token)
+
+    def rewind(self, n: int) -> None:
+        for _ in range(n):
+            self._tokens.pop()
+            for gram, before in self._replaced.pop():
+                if before is None:
+                    del self._continued[gram]
+                else:
+                    self._continued[gram] = before
+
+    def _longest_match(self) -> int | None:
+        for n in self._sizes:
+            if n < len(self._tokens):
+                start = self._continued.get(tuple(self._tokens[-n:]))
+                if start is not None:
+                    return start
+        return None

@@ -1,0 +1,33 @@
+"""What can go wrong in the engine, each with the next step for the person who reads it."""
+
+from __future__ import annotations
+
+
+class SpecError(Exception):
+    """A failure that a person can act on.
+
+    Attributes:
+        message: one sentence that says what is wrong.
+        next_step: one sentence that says what to do; empty if there is nothing to do.
+    """
+
+    def __init__(self, message: str, next_step: str = "") -> None:
+        super().__init__(f"{message} {next_step}".strip())
+        self.message = message
+        self.next_step = next_step
+
+
+class EmptyPrompt(SpecError):
+    """There is no token to start from."""
+
+
+class PromptTooLong(SpecError):
+    """The prompt leaves no room in the context for an answer."""
+
+
+class PairMismatch(SpecError):
+    """Target and draft model do not share a tokenizer, so the draft's tokens mean nothing to the target."""
+
+
+class UnsupportedCache(SpecError):
+    """The model's cache cannot do what was asked of it."""

@@ -1,0 +1,133 @@
+"""What happened in one generation."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+from mlx_spec.events import FinishReason
+from mlx_spec.policy.controller import State
+
+
+@dataclass
+class Metrics:
+    """Counts and times of one generation. Unknown values are None, never a guess.
+
+    Attributes:
+        prompt_tokens: tokens of the prompt; `reused_tokens` of them were in the cache already.
+        completion_tokens: tokens released so far.
+        ttft_s: seconds from the request to the first token.
+        last_s: seconds from the request to the last round's end.
+        first_tokens: tokens that came with the first round.
+        rounds: speculative rounds (K >= 1).
+        drafted: draft tokens verified, up to the answer's end.
+        accepted: those that stand.
+        tested_at: for each position in a draft, how often it was reached; `accepted_at`: and stood.
+        k_histogram: rounds by K, plain steps as 0.
+        k: K of the latest round.
+        context_used: tokens of context in use.
+        seed: what reproduces the randomness, or None if there was none.
+    """
+
+    prompt_tokens: int = 0
+    reused_tokens: int = 0
+    completion_tokens: int = 0
+    ttft_s: float | None = None
+    last_s: float = 0.0
+    first_tokens: int = 0
+    rounds: int = 0
+    drafted: int = 0
+    accepted: int = 0
+    tested_at: list[int] = field(default_factory=list)
+    accepted_at: list[int] = field(default_factory=list)
+    k_histogram: Counter[int] = field(default_factory=Counter)
+    k: int = 0
+    context_used: int = 0
+    seed: int | None = None
+    state: State = "off"
+    reason: str | None = None
+    source: str | None = None
+    finish_reason: FinishReason | None = None
+    target_bytes: int = 0
+    draft_bytes: int = 0
+    kv_bytes: int = 0
+    peak_bytes: int = 0
+
+    def record(self, k: int, accepted: int, emitted: int, seconds: float) -> None:
+        """Add a round.
+
+        Args:
+            k: draft tokens that count: those verified, or those before the end of the answer.
+            accepted: those that stand.
+            emitted: tokens of the answer that the round gave.
+            seconds: since the request.
+        """
+        self.k = k
+        self.k_histogram[k] += 1
+        self.last_s = seconds
+        if self.ttft_s is None:
+            self.ttft_s, self.first_tokens = seconds, emitted
+        self.completion_tokens += emitted
+        if k == 0:
+            return
+        self.rounds += 1
+        self.drafted += k
+        self.accepted += accepted
+        while len(self.tested_at) < k:
+            self.tested_at.append(0)
+            self.accepted_at.append(0)
+        for i in range(min(accepted + 1, k)):
+            self.tested_at[i] += 1
+            self.accepted_at[i] += i < accepted
+
+    @property
+    def tok_s(self) -> float | None:
+        """Tokens a second after the first round's, or None before a second round."""
+        if self.ttft_s is None or self.last_s <= self.ttft_s:
+            return None
+        return (self.completion_tokens - self.first_tokens) / (self.last_s - self.ttft_s)
+
+    @property
+    def acceptance_rate(self) -> float | None:
+        """accepted / drafted"""
+        return self.accepted / self.drafted if self.drafted else None
+
+    @property
+    def acceptance_length(self) -> float | None:
+        """Tokens a speculative round: 1 + accepted / rounds."""
+        return 1 + self.accepted / self.rounds if self.rounds else None
+
+    @property
+    def acceptance_by_position(self) -> list[float | None]:
+        """accepted / tested at each position of a draft; None where none was tested."""
+        pairs = zip(self.accepted_at, self.tested_at, strict=True)
+        return [accepted / tested if tested else None for accepted, tested in pairs]
+
+    def speculation(self) -> dict[str, Any]:
+        """The `speculation` object of `ask --json`. What is not measured yet is null or empty."""
+        return {
+            "state": self.state,
+            "reason": self.reason,
+            "source": self.source,
+            "rounds": self.rounds,
+            "drafted": self.drafted,
+            "accepted": self.accepted,
+            "acceptance_rate": self.acceptance_rate,
+            "acceptance_length": self.acceptance_length,
+            "acceptance_by_position": self.acceptance_by_position,
+            "k_histogram": {str(k): n for k, n in sorted(self.k_histogram.items())},
+            "speedup": None,
+            "verify_cost": {},
+            "serial_index": None,
+            "verdict": None,
+        }
+
+    def memory(self) -> dict[str, int]:
+        """The `memory` object of `ask --json`, in bytes."""
+        return {
+            "target_bytes": self.target_bytes,
+            "draft_bytes": self.draft_bytes,
+            "kv_bytes": self.kv_bytes,
+            "peak_bytes": self.peak_bytes,
+        }

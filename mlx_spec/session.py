@@ -1,0 +1,70 @@
+"""The committed tokens of one conversation and the target's cache of them, across chat turns.
+
+Invariant between rounds: the cache holds every committed token but the last. That one, the pending
+token, is row 0 of the next forward.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from mlx_spec.caches import CachedModel
+
+
+def common_prefix(a: Sequence[int], b: Sequence[int]) -> int:
+    """Length of the longest common prefix of two token sequences."""
+    for i, (x, y) in enumerate(zip(a, b, strict=False)):
+        if x != y:
+            return i
+    return min(len(a), len(b))
+
+
+class Session:
+    """What the target has committed to so far."""
+
+    def __init__(self, target: CachedModel) -> None:
+        self.target = target
+        self.committed: list[int] = []
+
+    @property
+    def pending(self) -> int:
+        return self.committed[-1]
+
+    def begin(self, prompt: Sequence[int], chunk: int, stopped: Callable[[], bool]) -> int:
+        """Make `prompt` the committed text, reusing the longest prefix that the cache has.
+
+        Args:
+            prompt: token ids, at least one.
+            chunk: tokens a forward pass.
+            stopped: asked between chunks; when true, only a prefix of the prompt gets committed.
+
+        Returns:
+            How many prompt tokens needed no forward pass.
+        """
+        shared = min(common_prefix(self.committed, prompt), len(prompt) - 1)
+        if self.target.rows > shared:
+            if self.target.cannot_roll_back:
+                self.target.reset()
+            else:
+                self.target.keep(shared)
+        reused = self.target.rows
+        self.target.prefill(prompt[reused:-1], chunk, stopped)
+        self.committed = list(prompt[: self.target.rows + 1])
+        return reused
+
+    def commit(self, tokens: Sequence[int]) -> None:
+        """Append `tokens`; the cache keeps no row that is not committed."""
+        self.committed.extend(tokens)
+
+    def rewind(self, n: int) -> None:
+        """Forget the last `n` committed tokens."""
+        if n:
+            del self.committed[-n:]
+
+    def settle(self) -> None:
+        """Restore the invariant after a round or at an end: a row for every committed token but the last."""
+        if self.target.rows >= len(self.committed):
+            if self.target.cannot_roll_back:
+                self.target.reset()  # the next turn reads its prompt afresh
+            else:
+                self.target.keep(len(self.committed) - 1)

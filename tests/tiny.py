@@ -1,0 +1,157 @@
+"""Tiny random models of real mlx-lm families, with a small byte-level tokenizer.
+
+Weights are float32 and depend on the seed alone, so a run can be repeated anywhere. Untied
+embeddings and widened weights keep greedy text from falling into one repeated token at once.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import mlx.core as mx
+import mlx.nn as nn
+from mlx.utils import tree_flatten, tree_map_with_path
+from mlx_lm.tokenizer_utils import BPEStreamingDetokenizer, TokenizerWrapper
+from mlx_lm.utils import _get_classes
+from tokenizers import AddedToken, Tokenizer
+from tokenizers.decoders import ByteLevel as ByteLevelDecoder
+from tokenizers.models import BPE
+from tokenizers.pre_tokenizers import ByteLevel
+from transformers import PreTrainedTokenizerFast
+
+from models.loaded import Info, Loaded
+
+END, TURN_START, TURN_END = "<|endoftext|>", "<|im_start|>", "<|im_end|>"
+CHATML = (
+    "{% for message in messages %}"
+    "<|im_start|>{{ message.role }}\n{{ message.content }}<|im_end|>\n{% endfor %}"
+    "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
+)
+MERGES = [
+    "t h",
+    "th e",
+    "i n",
+    "a n",
+    "an d",
+    "e r",
+    "o u",
+    "Ġ t",
+    "Ġ a",
+    "Ġ the",
+    "l l",
+    "o n",
+    "Ġ 1",
+    "1 2",
+]
+# Tokens of `tiny_tokenizer`: 3 special ones, 256 bytes, the merges.
+VOCAB = 3 + 256 + len(MERGES)
+
+_COMMON: dict[str, Any] = {
+    "hidden_size": 64,
+    "intermediate_size": 96,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "head_dim": 16,
+    "rms_norm_eps": 1e-5,
+    "rope_theta": 10000.0,
+    "max_position_embeddings": 512,
+    "tie_word_embeddings": False,
+}
+FAMILIES: dict[str, dict[str, Any]] = {
+    "llama": {},
+    "qwen2": {},
+    "qwen3": {},
+    "gemma3_text": {"sliding_window": 32, "sliding_window_pattern": 2, "query_pre_attn_scalar": 16},
+}
+
+
+def tiny_tokenizer(eos: tuple[str, ...] = (END, TURN_END)) -> TokenizerWrapper:
+    """A tokenizer of every byte, a few merges and three special tokens (ids 0, 1 and 2).
+
+    Printable ASCII comes right after the special tokens, so even a model of 32 rows decodes to
+    readable text.
+    """
+    alphabet = sorted(ByteLevel.alphabet(), key=lambda c: (not (c.isascii() and c.islower()), c))
+    tokens = [END, TURN_START, TURN_END, "Ġ", *(c for c in alphabet if c != "Ġ")]
+    tokens += [merge.replace(" ", "") for merge in MERGES]
+    bpe = BPE(vocab={t: i for i, t in enumerate(tokens)}, merges=[tuple(m.split()) for m in MERGES])
+    backend = Tokenizer(bpe)
+    backend.pre_tokenizer = ByteLevel(add_prefix_space=False)
+    backend.decoder = ByteLevelDecoder()
+    backend.add_special_tokens([AddedToken(t, special=True) for t in (END, TURN_START, TURN_END)])
+    fast = PreTrainedTokenizerFast(
+        tokenizer_object=backend, eos_token=TURN_END, clean_up_tokenization_spaces=False
+    )
+    fast.chat_template = CHATML
+    ids = [fast.convert_tokens_to_ids(token) for token in eos]
+    return TokenizerWrapper(fast, BPEStreamingDetokenizer, eos_token_ids=ids)
+
+
+def tiny_config(
+    family: str = "llama", *, vocab: int = VOCAB, layers: int = 2, **changes: Any
+) -> dict[str, Any]:
+    """The config.json of a tiny model of `family`; `changes` override single entries."""
+    own = FAMILIES[family]
+    return {
+        "model_type": family,
+        **_COMMON,
+        "vocab_size": vocab,
+        "num_hidden_layers": layers,
+        **own,
+        **changes,
+    }
+
+
+def tiny_model(config: dict[str, Any], *, seed: int = 0, gain: float = 2.0) -> nn.Module:
+    """A model of `config` with float32 weights that depend on `seed` alone."""
+    model_class, args_class = _get_classes(config)
+    model = model_class(args_class.from_dict(config))
+    names = [name for name, _ in tree_flatten(model.parameters())]
+    keys = dict(zip(names, mx.random.split(mx.random.key(seed), len(names)), strict=True))
+
+    def fill(name: str, weight: mx.array) -> mx.array:
+        if weight.ndim < 2 and not name.endswith("bias"):
+            return weight.astype(mx.float32)
+        scale = 1.0 if "embed" in name else gain / math.sqrt(weight.shape[-1])
+        return mx.random.normal(weight.shape, key=keys[name]) * scale
+
+    model.update(tree_map_with_path(fill, model.parameters()))
+    model.eval()
+    mx.eval(model.parameters())
+    return model
+
+
+def tiny_loaded(
+    family: str = "llama",
+    *,
+    vocab: int = VOCAB,
+    layers: int = 2,
+    seed: int = 0,
+    eos: tuple[str, ...] = (END, TURN_END),
+    **changes: Any,
+) -> Loaded:
+    """A tiny random model with the tiny tokenizer, in the shape that `models.load` returns.
+
+    Args:
+        family: a key of `FAMILIES`.
+        vocab: rows of the output; more than `VOCAB` leaves rows without a token.
+        layers: transformer blocks.
+        seed: of the weights.
+        eos: texts of the end tokens.
+        changes: entries of the configuration to override.
+    """
+    config = tiny_config(family, vocab=vocab, layers=layers, **changes)
+    model = tiny_model(config, seed=seed)
+    nbytes = sum(weight.nbytes for _, weight in tree_flatten(model.parameters()))
+    info = Info(
+        ref=f"tiny-{family}",
+        name=f"tiny {family}",
+        family=family,
+        context_length=config["max_position_embeddings"],
+        vocab_size=vocab,
+        dtype="float32",
+        quantization=None,
+        nbytes=nbytes,
+    )
+    return Loaded(model, tiny_tokenizer(eos), info)
