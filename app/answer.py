@@ -1,0 +1,90 @@
+"""An answer as it comes in: its text and tokens, the JSON object and the summary made of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from mlx_spec.events import Round
+
+
+@dataclass
+class Answer:
+    """What the rounds so far add up to."""
+
+    text: str = ""
+    tokens: list[int] = field(default_factory=list)
+    origins: list[str] = field(default_factory=list)
+    finish_reason: str | None = None
+
+    def add(self, news: Round) -> None:
+        self.text += news.text
+        self.tokens += news.tokens
+        self.origins += news.origins
+        self.finish_reason = news.finish_reason
+
+    @property
+    def draft_share(self) -> float | None:
+        """The share of the answer's tokens that were drafted and accepted; None without tokens."""
+        drafted = sum(origin.startswith("draft:") for origin in self.origins)
+        return drafted / len(self.origins) if self.origins else None
+
+
+def as_object(answer: Answer, assistant: Any, warnings: list[str]) -> dict[str, Any]:
+    """The object of `ask --json`. What is not known is null."""
+    metrics = assistant.metrics
+    return {
+        "text": answer.text,
+        "finish_reason": answer.finish_reason,
+        "tokens": answer.tokens,
+        "origins": answer.origins,
+        "prompt_tokens": metrics.prompt_tokens,
+        "completion_tokens": metrics.completion_tokens,
+        "ttft_s": metrics.ttft_s,
+        "tok_s": metrics.tok_s,
+        "model": assistant.model,
+        "draft": assistant.draft,
+        "seed": metrics.seed,
+        "warnings": warnings,
+        "speculation": metrics.speculation(),
+        "memory": metrics.memory(),
+    }
+
+
+def as_event(news: Round) -> dict[str, Any]:
+    """The object of one line of `ask --jsonl`; unlike the last line's, it has the key "event"."""
+    return {"event": "round", **asdict(news)}
+
+
+def dump(value: dict[str, Any]) -> str:
+    """One line of JSON in ASCII: exact, whatever the terminal's encoding, and without control characters."""
+    return json.dumps(value, allow_nan=False).replace("\x7f", "\\u007f") + "\n"
+
+
+def summary(answer: Answer, assistant: Any) -> Iterator[str]:
+    """The lines of `ask --stats`."""
+    metrics = assistant.metrics
+    speculation = metrics.speculation()
+    yield f"{assistant.model}, draft {assistant.draft}, finished by {answer.finish_reason}"
+    yield (
+        f"{metrics.completion_tokens} tokens at {_shown(metrics.tok_s, '.1f')} tok/s, "
+        f"first after {_shown(metrics.ttft_s, '.2f')} s; "
+        f"context {metrics.context_used} of {assistant.context_limit}"
+    )
+    if speculation["state"] in ("off", "parked"):
+        yield f"speculation {speculation['state']}: {speculation['reason']}"
+    if metrics.rounds and metrics.drafted:
+        yield (
+            f"K {metrics.k}, accepted {metrics.accepted} of {metrics.drafted} "
+            f"(rate {_shown(metrics.acceptance_rate, '.1%')}), "
+            f"acceptance length {_shown(metrics.acceptance_length, '.2f')}, "
+            f"draft share {_shown(answer.draft_share, '.1%')}"
+        )
+    elif speculation["state"] not in ("off", "parked"):
+        yield f"K {metrics.k}, nothing drafted so far"
+
+
+def _shown(value: float | None, form: str) -> str:
+    return "-" if value is None else format(value, form)

@@ -1,0 +1,107 @@
+"""Answer one prompt on stdout; status, warnings and statistics go to stderr."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from types import FrameType
+
+from app import assistant as assistants
+from app import config, prompt
+from app.answer import Answer, as_event, as_object, dump, summary
+from app.display import neutralise
+from app.errors import INTERRUPTED, tell
+from app.settings import Settings
+from app.status import Status
+from mlx_spec.errors import SpecError
+from mlx_spec.events import Round
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "prompt", nargs="?", metavar="PROMPT", help="the question; - or nothing reads it from stdin"
+    )
+    output = parser.add_mutually_exclusive_group()
+    output.add_argument("--json", action="store_true", help="one JSON object instead of text")
+    output.add_argument("--jsonl", action="store_true", help="one JSON line a round, then the object")
+    parser.add_argument("--stats", action="store_true", help="say on stderr what speculation did")
+
+
+def run(args: argparse.Namespace, given: config.Given) -> int:
+    settings = config.read(given)
+    question, warnings = prompt.read(args.prompt, sys.stdin)
+    status = Status(sys.stderr)
+    try:
+        assistant = assistants.Assistant.load(settings, status.show)
+    finally:
+        status.clear()
+    try:
+        warnings = [*assistant.warnings, *warnings]
+        for warning in warnings:
+            tell("warning", warning)
+        answer = _stream(assistant, question, _as_lines if args.jsonl else None if args.json else _as_text)
+        if silent := _unused_draft(settings, assistant):
+            warnings.append(silent)
+            tell("warning", silent)
+        if args.json or args.jsonl:
+            sys.stdout.write(dump(as_object(answer, assistant, warnings)))
+            sys.stdout.flush()
+        if args.stats:
+            for line in summary(answer, assistant):
+                sys.stderr.write(f"specchat: {neutralise(line)}\n")
+    finally:
+        assistant.close()
+    if answer.finish_reason == "error":
+        raise SpecError("The engine could not finish the answer.")
+    return INTERRUPTED if answer.finish_reason == "interrupt" else 0
+
+
+def _stream(assistant: assistants.Assistant, question: str, write: Callable[[Round], None] | None) -> Answer:
+    answer = Answer()
+    try:
+        rounds = assistant.answer([assistants.Message("user", question)])
+        with closing(rounds), _first_interrupt_calls(assistant.stop):
+            for news in rounds:
+                answer.add(news)
+                if write:
+                    write(news)
+                    sys.stdout.flush()
+    finally:
+        if write is _as_text and answer.text and not answer.text.endswith("\n"):
+            sys.stdout.write("\n")
+            sys.stdout.flush()
+    return answer
+
+
+def _as_text(news: Round) -> None:
+    sys.stdout.write(neutralise(news.text))
+
+
+def _as_lines(news: Round) -> None:
+    sys.stdout.write(dump(as_event(news)))
+
+
+@contextmanager
+def _first_interrupt_calls(stop: Callable[[], None]) -> Iterator[None]:
+    """The first Ctrl+C calls `stop`; the second ends the process at once, as if there was no handler."""
+
+    def on_interrupt(_number: int, _frame: FrameType | None) -> None:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        stop()
+
+    before = signal.signal(signal.SIGINT, on_interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _unused_draft(settings: Settings, assistant: assistants.Assistant) -> str | None:
+    """Nobody should think that a draft helps when it was not used."""
+    speculation = assistant.metrics.speculation()
+    if settings.draft == "none" or settings.k == 0 or speculation["state"] != "off":
+        return None
+    return f"Speculation was off: {speculation['reason']}"

@@ -1,0 +1,134 @@
+"""One target, one engine, and the chat template that turns a conversation into prompt tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TextIO
+
+from app.settings import Settings
+from mlx_spec.errors import SpecError
+from mlx_spec.events import Round
+
+if TYPE_CHECKING:
+    from mlx_spec.drafts.base import DraftSource
+
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Message:
+    """One turn of a conversation."""
+
+    role: Literal["system", "user", "assistant"]
+    content: str
+
+
+class Assistant:
+    """Answers conversations. Every call but `stop` belongs to the thread that loaded it.
+
+    Attributes:
+        model: the target's name for the screen.
+        draft: the draft source as an option names it; "none" without one.
+        context_limit: tokens.
+        warnings: sentences that the person must see.
+    """
+
+    def __init__(self, settings: Settings, target: Any, engine: Any, draft: str) -> None:
+        info = target.info
+        self.model = f"{info.name} ({info.quantization or info.dtype})"
+        self.draft = draft
+        self.context_limit: int = engine.context_limit
+        self.warnings = list(settings.warnings)
+        self._settings = settings
+        self._tokenizer = target.tokenizer
+        self._engine = engine
+        self._held = ExitStack()
+        if not self._tokenizer.has_chat_template:
+            self.warnings.append(
+                f"{info.name} has no chat template: it goes on with your text instead of answering it."
+            )
+
+    @classmethod
+    def load(cls, settings: Settings, progress: Progress) -> Assistant:
+        """Load the target, its draft source and the engine.
+
+        Args:
+            settings: what the person set.
+            progress: gets sentences about what is going on.
+
+        Raises:
+            SpecError: the models cannot be had, or do not fit together.
+            OSError: the trace file cannot be written.
+        """
+        with ExitStack() as held:
+            # First, so that a bad file name does not cost the time that a model takes to load.
+            trace = held.enter_context(_append_to(settings)) if settings.trace else None
+
+            from mlx_spec import Engine
+            from models import load
+
+            target = load(settings.model, dtype=settings.dtype, progress=progress)
+            draft = "lookup" if settings.draft == "auto" else settings.draft
+            source = _source(draft, target, settings, progress)
+            engine = Engine(target, source, settings.engine, trace=trace)
+            held.callback(engine.close)
+            assistant = cls(settings, target, engine, draft)
+            assistant._held = held.pop_all()
+            return assistant
+
+    def answer(self, messages: Sequence[Message]) -> Generator[Round, None, None]:
+        """Stream the answer to a conversation; its last event carries the finish reason.
+
+        Raises:
+            SpecError: the conversation does not fit the context or the template.
+        """
+        yield from self._engine.generate(
+            self._prompt(messages), self._settings.sampling, self._settings.limits
+        )
+
+    @property
+    def metrics(self) -> Any:
+        """What happened in the latest answer: `mlx_spec.metrics`."""
+        return self._engine.metrics
+
+    def stop(self) -> None:
+        """End the running answer and keep what it has. May be called from any thread."""
+        self._engine.stop()
+
+    def close(self) -> None:
+        """Free the caches and close the trace."""
+        self._held.close()
+
+    def _prompt(self, messages: Sequence[Message]) -> list[int]:
+        if self._settings.system is not None:
+            messages = [Message("system", self._settings.system), *messages]
+        if not self._tokenizer.has_chat_template:
+            return list(self._tokenizer.encode("\n".join(message.content for message in messages)))
+
+        from jinja2 import TemplateError
+
+        turns = [{"role": message.role, "content": message.content} for message in messages]
+        try:
+            return list(self._tokenizer.apply_chat_template(turns, add_generation_prompt=True))
+        except TemplateError as error:
+            hint = "" if self._settings.system is None else "Try without a system prompt."
+            raise SpecError(f"The model's chat template refuses the conversation: {error}.", hint) from None
+
+
+def _append_to(settings: Settings) -> TextIO:
+    assert settings.trace is not None
+    return settings.trace.open("a", encoding="utf-8")
+
+
+def _source(draft: str, target: Any, settings: Settings, progress: Progress) -> DraftSource | None:
+    from mlx_spec import drafts
+
+    kind, _, ref = draft.partition(":")
+    if kind != "model":
+        return drafts.make(draft, target)
+
+    from models import load
+
+    return drafts.model_source(target, load(ref, dtype=settings.dtype, progress=progress))

@@ -1,0 +1,193 @@
+"""The command `specchat`: finds out what is asked for and loads only what that needs.
+
+Neither MLX nor Textual is imported here, so `--help` answers at once. A command is one module with
+`arguments(parser)` and `run(args, given) -> exit code`, and one line in COMMANDS.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import io
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any, NoReturn, TextIO
+
+from app import config
+from app.errors import INTERRUPTED, UsageError, did_you_mean, report
+from app.options import Option
+from app.settings import OPTIONS, Settings
+
+COMMANDS = {
+    "ask": "answer one prompt on stdout; piped text is added to the prompt",
+    "paths": "show where config, data, models and caches are",
+}
+
+_ABOUT = "Local chat with lossless speculative decoding. Without a command: the terminal UI."
+_VALUED = {option.flag for option in OPTIONS}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run specchat.
+
+    Args:
+        argv: the arguments after the program's name; None takes the process's own.
+
+    Returns:
+        0 done, 1 failure, 2 wrong use, 3 the model is missing or cannot be used, 130 interrupted.
+    """
+    try:
+        _accept_any_text()
+        try:
+            code = _dispatch(list(sys.argv[1:] if argv is None else argv))
+        except SystemExit as end:  # how argparse ends after --help and --version
+            code = int(end.code or 0)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader has what it wanted (`| head`). Python flushes stdout again at exit: into nothing.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except Exception as error:  # noqa: BLE001  the one place where every failure becomes a sentence
+        return report(error)
+    return code
+
+
+def _dispatch(argv: list[str]) -> int:
+    command, rest = _split(argv)
+    asks_about = {"-h", "--help", "--version"} & set(rest)
+    if command is None and not asks_about and not (_is_terminal(sys.stdin) and _is_terminal(sys.stdout)):
+        command = "ask"
+    given: list[tuple[Option, str]] = []
+    if command is None:
+        _parse(_parser("specchat", _ABOUT, given, root=True), rest)
+        return _chat(config.read(given))
+    if command not in COMMANDS:
+        # An unknown option before it explains more: its value was taken for the command.
+        parser = _parser("specchat", _ABOUT, given, root=True)
+        _refuse_flags(parser, parser.parse_known_args(rest)[1])
+        raise UsageError(
+            f"There is no command {command!r}.",
+            did_you_mean(command, list(COMMANDS)) or 'To ask one question: specchat ask "QUESTION".',
+        )
+    module = importlib.import_module(f"app.{command}")
+    parser = _parser(f"specchat {command}", f"{COMMANDS[command].capitalize()}.", given)
+    module.arguments(parser)
+    code: int = module.run(_parse(parser, rest), given)
+    return code
+
+
+def _accept_any_text() -> None:
+    """A terminal that cannot show a character shows a stand-in; nothing fails for it."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _chat(settings: Settings) -> int:
+    from app.tui import run
+
+    return run(settings)
+
+
+def _is_terminal(stream: TextIO | None) -> bool:
+    return stream is not None and stream.isatty()
+
+
+def _split(argv: list[str]) -> tuple[str | None, list[str]]:
+    """The command, which is the first word that is no option and no option's value, and the rest."""
+    at = 0
+    while at < len(argv) and argv[at] != "--":
+        word = argv[at]
+        if not word.startswith("-"):
+            return word, argv[:at] + argv[at + 1 :]
+        at += 2 if word in _VALUED else 1
+    return None, argv
+
+
+class _Parser(argparse.ArgumentParser):
+    """argparse whose complaints are exceptions."""
+
+    @property
+    def flags(self) -> list[str]:
+        return [flag for flag in self._option_string_actions if flag.startswith("--")]
+
+    def error(self, message: str) -> NoReturn:
+        message = message.removeprefix("argument ")
+        if message.endswith("expected one argument"):
+            flag = message.partition(":")[0]
+            raise UsageError(f"{flag} needs a value.", f"If it starts with a dash, write {flag}=VALUE.")
+        raise UsageError(f"{message[:1].upper()}{message[1:]}.", f"See {self.prog} --help.")
+
+
+def _parser(prog: str, about: str, given: list[tuple[Option, str]], root: bool = False) -> _Parser:
+    """A parser with the common options, which it appends to `given` in their order."""
+    parser = _Parser(
+        prog=prog,
+        usage="specchat [COMMAND] [OPTION ...]" if root else None,
+        description=about,
+        epilog=_epilog() if root else None,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    if root:
+        parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
+
+    class Collect(argparse.Action):
+        def __call__(self, _parser: Any, _args: Any, value: Any, _flag: str | None = None) -> None:
+            given.append((self.const, value))
+
+    group = parser.add_argument_group("settings, also in the config file and as SPECCHAT_*")
+    for option in OPTIONS:
+        group.add_argument(
+            option.flag,
+            action=Collect,
+            const=option,
+            default=argparse.SUPPRESS,
+            dest=argparse.SUPPRESS,
+            metavar=option.kind.metavar,
+            help=_help(option),
+        )
+    return parser
+
+
+def _help(option: Option) -> str:
+    default = getattr(Settings(), option.attribute)
+    notes = [] if default in (None, ()) else [f"default: {default}"]
+    notes += ["may be repeated"] if option.kind.repeatable else []
+    return (option.help + (f" ({', '.join(notes)})" if notes else "")).replace("%", "%%")
+
+
+def _epilog() -> str:
+    width = max(map(len, COMMANDS)) + 2
+    lines = [f"  {name:{width}}{about}" for name, about in COMMANDS.items()]
+    return "\n".join(["commands:", *lines, "", "specchat COMMAND --help says more about one."])
+
+
+class _Version(argparse.Action):
+    def __call__(self, parser: argparse.ArgumentParser, *_rest: Any) -> None:
+        from importlib.metadata import PackageNotFoundError, version
+
+        try:
+            sys.stdout.write(f"specchat {version('specchat')}\n")
+        except PackageNotFoundError:
+            sys.stdout.write("specchat (run from its source, not installed)\n")
+        parser.exit()
+
+
+def _parse(parser: _Parser, words: list[str]) -> argparse.Namespace:
+    args, strangers = parser.parse_known_args(words)
+    if not strangers:
+        return args
+    _refuse_flags(parser, strangers)
+    raise UsageError(f"Unexpected argument {strangers[0]!r}.", "Put a prompt of several words in quotes.")
+
+
+def _refuse_flags(parser: _Parser, words: list[str]) -> None:
+    for word in words:
+        if word.startswith("-") and word != "--":
+            flag = word.partition("=")[0]
+            near = did_you_mean(flag, parser.flags)
+            raise UsageError(f"Unknown option {flag}.", near or f"See {parser.prog} --help.")

@@ -1,0 +1,184 @@
+"""An option: one value that the command line, the environment and the config file can all set.
+
+The table of options is the dataclass in `app.settings`. Each field there carries an `Option`, and
+the flags, the SPECCHAT_* variables, the config keys and their checks are all read from it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from app.errors import did_you_mean
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What values an option takes.
+
+    Attributes:
+        metavar: the word for a value in the help text.
+        from_text: reads the text of a flag or of an environment variable.
+        from_toml: reads a value of the config file. Both raise ValueError with a phrase such as
+            "expected a number, not 'hot'".
+        repeatable: the flag may be given several times; the value is then a tuple of all.
+    """
+
+    metavar: str
+    from_text: Callable[[str], Any]
+    from_toml: Callable[[Any], Any]
+    repeatable: bool = False
+
+
+def _refuse(expected: str, got: object) -> ValueError:
+    shown = repr(got)
+    return ValueError(f"expected {expected}, not {shown if len(shown) <= 60 else shown[:57] + '...'}")
+
+
+def _typed(kind: type | tuple[type, ...], expected: str, got: object) -> Any:
+    # TOML's true is Python's True, which passes for the number 1.
+    if not isinstance(got, kind) or isinstance(got, bool):
+        raise _refuse(expected, got)
+    return got
+
+
+def _text(got: object) -> str:
+    value: str = _typed(str, "a text", got)
+    if any("\ud800" <= char <= "\udfff" for char in value):
+        raise ValueError("expected text in UTF-8")
+    return value
+
+
+def text(metavar: str) -> Kind:
+    """Any text."""
+    return Kind(metavar, _text, _text)
+
+
+def texts(metavar: str) -> Kind:
+    """Some texts: a flag given several times, a list in the config file, one text in the environment."""
+
+    def from_toml(got: object) -> tuple[str, ...]:
+        values = got if isinstance(got, list) else [got]
+        return tuple(_text(value) for value in values)
+
+    return Kind(metavar, from_toml, from_toml, repeatable=True)
+
+
+def path(metavar: str) -> Kind:
+    """A file; `~` is the home folder."""
+
+    def read(got: object) -> Path:
+        if not (name := _text(got)):
+            raise _refuse("a file name", got)
+        return Path(name).expanduser()
+
+    return Kind(metavar, read, read)
+
+
+def number(metavar: str) -> Kind:
+    """A number, with or without a fraction."""
+
+    def from_text(got: str) -> float:
+        try:
+            return float(got)
+        except ValueError:
+            raise _refuse("a number", got) from None
+
+    return Kind(metavar, from_text, lambda got: float(_typed((int, float), "a number", got)))
+
+
+def whole(metavar: str) -> Kind:
+    """A whole number."""
+
+    def from_text(got: str) -> int:
+        try:
+            return int(got)
+        except ValueError:
+            raise _refuse("a whole number", got) from None
+
+    return Kind(metavar, from_text, lambda got: _typed(int, "a whole number", got))
+
+
+def auto_or_whole() -> Kind:
+    """The word "auto", or a whole number."""
+
+    def from_text(got: str) -> int | str:
+        try:
+            return got if got == "auto" else int(got)
+        except ValueError:
+            raise _refuse("auto or a whole number", got) from None
+
+    def from_toml(got: object) -> int | str:
+        return "auto" if got == "auto" else _typed(int, '"auto" or a whole number', got)
+
+    return Kind("auto|N", from_text, from_toml)
+
+
+def choice(*words: str, prefix: str | None = None) -> Kind:
+    """One of `words`, or anything that starts with `prefix` and goes on, such as "model:REF"."""
+    shown = [*words, *([f"{prefix}REF"] if prefix else [])]
+
+    def read(got: object) -> str:
+        value = _text(got)
+        if value in words or (prefix and value.startswith(prefix) and value != prefix):
+            return value
+        expected = f"{', '.join(shown[:-1])} or {shown[-1]}"
+        near = did_you_mean(value, list(words))
+        raise ValueError(f"{_refuse(expected, got)}{'. ' + near if near else ''}")
+
+    return Kind("|".join(shown), read, read)
+
+
+@dataclass(frozen=True)
+class Option:
+    """One row of the table.
+
+    Attributes:
+        kind: what values it takes.
+        help: one line.
+        home: the mlx_spec dataclass and its attribute that this option sets, if it has one; the
+            default is read from there, and the value is checked there.
+        name: as in the config file; the flag and the variable are made from it.
+    """
+
+    kind: Kind
+    help: str
+    home: tuple[type, str] | None = None
+    name: str = ""
+
+    @property
+    def attribute(self) -> str:
+        return self.name.replace("-", "_")
+
+    @property
+    def flag(self) -> str:
+        return f"--{self.name}"
+
+    @property
+    def variable(self) -> str:
+        return f"SPECCHAT_{self.attribute.upper()}"
+
+    def check(self, value: Any) -> None:
+        """Raise ValueError if the dataclass that takes `value` refuses it."""
+        if self.home:
+            owner, attribute = self.home
+            owner(**{attribute: value})
+
+
+def option(kind: Kind, help: str, *, home: tuple[type, str] | None = None, default: Any = None) -> Any:
+    """A dataclass field that is an option; its name becomes the option's."""
+    if home:
+        default = {row.name: row.default for row in dataclasses.fields(home[0])}[home[1]]
+    return field(default=default, metadata={"option": Option(kind, help, home)})
+
+
+def options_of(table: type) -> tuple[Option, ...]:
+    """The options among the fields of a dataclass, in order."""
+    return tuple(
+        dataclasses.replace(row.metadata["option"], name=row.name.replace("_", "-"))
+        for row in dataclasses.fields(table)
+        if "option" in row.metadata
+    )

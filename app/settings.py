@@ -1,0 +1,74 @@
+"""Everything that a person can set, as one frozen object; it is also the table of options."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from app.options import auto_or_whole, choice, number, option, options_of, path, text, texts, whole
+from mlx_spec.options import EngineOptions, Limits, Sampling
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """One row an option: its name, type, values, default and help.
+
+    Attributes:
+        warnings: sentences about where these settings came from that the person must see.
+    """
+
+    model: str = option(
+        text("REF"), "target: builtin, a folder, a .gguf file, or org/name[@revision]", default="builtin"
+    )
+    draft: str = option(
+        choice("auto", "none", "lookup", "self", prefix="model:"), "draft source", default="auto"
+    )
+    k: int | str = option(auto_or_whole(), "draft tokens a round", home=(EngineOptions, "k"))
+    dtype: str | None = option(
+        choice("float32", "float16", "bfloat16"), "convert the weights (unset: as they are stored)"
+    )
+    kv_bits: int | None = option(
+        whole("BITS"), "quantize the KV cache (unset: full precision)", home=(EngineOptions, "kv_bits")
+    )
+    context: int | None = option(
+        whole("TOKENS"), "context to use at most (unset: the model's own)", home=(EngineOptions, "context")
+    )
+    max_tokens: int = option(
+        whole("N"), "length of an answer at most; -1 for no limit", home=(Limits, "max_tokens")
+    )
+    temp: float = option(number("T"), "temperature; 0 is greedy", home=(Sampling, "temperature"))
+    top_p: float = option(number("P"), "keep the likeliest tokens of this mass", home=(Sampling, "top_p"))
+    top_k: int = option(whole("N"), "keep this many tokens; 0 keeps all", home=(Sampling, "top_k"))
+    min_p: float = option(
+        number("P"), "drop tokens below this share of the likeliest", home=(Sampling, "min_p")
+    )
+    seed: int | None = option(
+        whole("N"), "seed of the sampling (unset: a fresh one each time)", home=(Sampling, "seed")
+    )
+    stop: tuple[str, ...] = option(
+        texts("TEXT"), "text that ends the answer and is not shown", home=(Limits, "stop")
+    )
+    system: str | None = option(text("TEXT"), "system prompt (unset: the model's own)")
+    trace: Path | None = option(path("FILE"), "append one JSON line a round to FILE")  # noqa: RUF009  a field
+
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def sampling(self) -> Sampling:
+        return Sampling(**self._of(Sampling))
+
+    @property
+    def limits(self) -> Limits:
+        return Limits(**self._of(Limits))
+
+    @property
+    def engine(self) -> EngineOptions:
+        return EngineOptions(**self._of(EngineOptions))
+
+    def _of(self, owner: type) -> dict[str, Any]:
+        homes = ((row.home, row.attribute) for row in OPTIONS)
+        return {home[1]: getattr(self, name) for home, name in homes if home and home[0] is owner}
+
+
+OPTIONS = options_of(Settings)
