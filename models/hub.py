@@ -241,6 +241,11 @@ def _explain(repository: str, revision: str | None, error: Exception) -> ModelEr
         )
     if isinstance(error, HFValidationError):
         return ModelMissing(f"{repository} cannot be the name of a repository.", "Name it as org/name.")
+    if isinstance(error, OfflineModeIsEnabled):
+        return ModelMissing(
+            f"{repository} is not on this machine and HF_HUB_OFFLINE forbids to fetch it.",
+            "Unset HF_HUB_OFFLINE, or use --model builtin.",
+        )
     if isinstance(error, HfHubHTTPError):
         return ModelMissing(
             f"The hub answered with status {error.response.status_code} for {repository}.", "Try again later."

@@ -93,7 +93,7 @@ def nbytes(model: nn.Module) -> int:
 
 
 def _arrays(model: nn.Module) -> list[mx.array]:
-    return [value for _, value in tree_flatten(model.parameters()) if isinstance(value, mx.array)]
+    return list(dict(tree_flatten(model.parameters())).values())
 
 
 def _refusal(folder: Path, error: Exception) -> ModelError:
