@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TextIO
 
 from app.settings import Settings
 from mlx_spec.errors import SpecError
@@ -59,12 +60,11 @@ class Assistant:
             progress: gets sentences about what is going on.
 
         Raises:
-            SpecError: the models cannot be had, or do not fit together.
-            OSError: the trace file cannot be written.
+            SpecError: the trace cannot be written, the models cannot be had or do not fit together.
         """
         with ExitStack() as held:
             # First, so that a bad file name does not cost the time that a model takes to load.
-            trace = held.enter_context(settings.trace.open("a", encoding="utf-8")) if settings.trace else None
+            trace = held.enter_context(_append_to(settings.trace)) if settings.trace else None
 
             from mlx_spec import Engine
             from models import load
@@ -115,6 +115,15 @@ class Assistant:
         except TemplateError as error:
             hint = "" if self._settings.system is None else "Try without a system prompt."
             raise SpecError(f"The model's chat template refuses the conversation: {error}.", hint) from None
+
+
+def _append_to(trace: Path) -> TextIO:
+    try:
+        return trace.open("a", encoding="utf-8")
+    except OSError as error:
+        raise SpecError(
+            f"The trace {trace} cannot be written: {error.strerror}.", "Name another file with --trace."
+        ) from None
 
 
 def _source(draft: str, target: Any, settings: Settings, progress: Progress) -> DraftSource | None:

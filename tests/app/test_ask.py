@@ -195,7 +195,7 @@ FAILURES: list[tuple[Exception, int]] = [
     (PairMismatch("The tokenizers differ.", "Choose another draft."), 1),
     (PromptTooLong("The prompt has 9000 tokens, and the context holds 2048.", "Shorten it."), 1),
     (SpecError("Something failed."), 1),
-    (PermissionError(13, "Permission denied", "/no/trace.jsonl"), 1),
+    (PermissionError(13, "Permission denied", "/no/entry"), 1),
 ]
 
 
@@ -218,7 +218,7 @@ def test_a_failure_is_a_sentence_and_nothing_half_written(
     assert "Traceback" not in outcome.err
     sentence = outcome.err.splitlines()[-1]
     expected = f"{error.message} {error.next_step}".strip() if isinstance(error, SpecError) else (
-        "/no/trace.jsonl: Permission denied."
+        "/no/entry: Permission denied."
     )  # fmt: skip
     assert sentence == f"specchat: error: {expected}"
     assert assistant.closed == (when == "answering")

@@ -97,7 +97,7 @@ def test_the_trace_is_appended_to_the_file(tmp_path: Path, shelf: dict[str, Load
 
 
 def test_a_trace_that_cannot_be_written_fails_before_anything_is_loaded(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(SpecError, match="cannot be written: No such file or directory"):
         load(trace=tmp_path / "missing" / "trace.jsonl", model="nobody/nothing")
 
 
