@@ -1,1 +1,36 @@
-.PHONY: setup chat test lint
+# Everything runs in the private environment .venv, which .ci/setup makes on first use and then
+# leaves alone. Name a Python with PYTHON=..., pass options with ARGS="...".
+.PHONY: setup chat test test-slow test-all lint types bench pin
+
+BIN := .venv/bin
+export PYTHON
+
+setup:
+	@sh .ci/setup
+
+chat: setup
+	@$(BIN)/specchat $(ARGS)
+
+test: setup
+	$(BIN)/python -m pytest -m "not slow" $(ARGS)
+
+# Exit code 5 says that no test is marked slow.
+test-slow: setup
+	$(BIN)/python -m pytest -m slow $(ARGS) || test $$? -eq 5
+
+test-all: setup
+	$(BIN)/python -m pytest $(ARGS)
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: setup
+	$(BIN)/mypy
+
+bench: setup
+	$(BIN)/python -m bench.plain $(ARGS)
+	$(BIN)/python -m bench.speculation $(ARGS)
+
+pin:
+	sh .ci/pin

@@ -1,0 +1,1 @@
+"""Measurements: interleaved comparisons, their statistics and their reports."""

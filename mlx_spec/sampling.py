@@ -11,6 +11,12 @@ from mlx_lm.sample_utils import apply_min_p, apply_top_k, apply_top_p
 
 from mlx_spec.options import Sampling
 
+# Half the step of a 32-bit uniform: moves each to the middle of its cell, so that none is 0.
+_HALF_STEP = 2.0**-33
+
+# Float32 divides by numbers within these without reaching 0 or infinity.
+_LEAST, _MOST = 1e-30, 1e30
+
 
 class Dice(Protocol):
     """A source of randomness: seeded noise here, an enumeration of every outcome in the exact tests."""
@@ -41,7 +47,11 @@ class Noise:
         return mx.random.uniform(shape=probabilities.shape, key=self._key()) < probabilities
 
     def draw(self, rows: mx.array) -> mx.array:
-        return mx.random.categorical(mx.log(rows), key=self._key())
+        # An exponential race: the first to finish at rate p is drawn with probability p. Float32
+        # uniforms are fine near 0 and coarse near 1, so the race is decided near 0; the usual Gumbel
+        # maximum is decided near 1, and loses a flat tail of tokens below 1e-7 of the top.
+        uniform = mx.random.uniform(shape=rows.shape, key=self._key())
+        return mx.argmin(-mx.log1p(-(uniform + _HALF_STEP)) / rows, axis=-1)
 
 
 def warp(logits: mx.array, sampling: Sampling) -> mx.array:
@@ -59,14 +69,14 @@ def warp(logits: mx.array, sampling: Sampling) -> mx.array:
     logits = logits.astype(mx.float32)
     rows = logits - mx.logsumexp(logits, axis=-1, keepdims=True)
     if 0 < sampling.top_p < 1:
-        rows = apply_top_p(rows, sampling.top_p)
+        rows = apply_top_p(rows, max(sampling.top_p, _LEAST))
     if sampling.min_p > 0:
         rows = apply_min_p(rows, sampling.min_p)
     if 0 < sampling.top_k < rows.shape[-1]:
         rows = apply_top_k(rows, sampling.top_k)
     # Subtract the top first: a tiny temperature then scales 0 and not a large logit.
     rows = rows - rows.max(axis=-1, keepdims=True)
-    return mx.softmax(rows / sampling.temperature, axis=-1)
+    return mx.softmax(rows / min(max(sampling.temperature, _LEAST), _MOST), axis=-1)
 
 
 class Sampler:
