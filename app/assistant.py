@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TextIO
 from app.settings import Settings
 from mlx_spec.errors import SpecError
 from mlx_spec.events import Round
+from models.errors import ModelError
 
 if TYPE_CHECKING:
     from mlx_spec.drafts.base import DraftSource
@@ -107,14 +108,15 @@ class Assistant:
         if not self._tokenizer.has_chat_template:
             return list(self._tokenizer.encode("\n".join(message.content for message in messages)))
 
-        from jinja2 import TemplateError
+        from models.tokenizer import render_chat
 
         turns = [{"role": message.role, "content": message.content} for message in messages]
         try:
-            return list(self._tokenizer.apply_chat_template(turns, add_generation_prompt=True))
-        except TemplateError as error:
-            hint = "" if self._settings.system is None else "Try without a system prompt."
-            raise SpecError(f"The model's chat template refuses the conversation: {error}.", hint) from None
+            return render_chat(self._tokenizer, turns)
+        except ModelError as error:
+            if self._settings.system is None:
+                raise
+            raise ModelError(error.message, "Try without a system prompt.") from error
 
 
 def _append_to(trace: Path) -> TextIO:
