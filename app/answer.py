@@ -55,7 +55,7 @@ def as_object(answer: Answer, assistant: Any, warnings: list[str]) -> dict[str, 
 
 def as_event(news: Round) -> dict[str, Any]:
     """The object of one line of `ask --jsonl`; unlike the last line's, it has the key "event"."""
-    return {"event": "round", **asdict(news)}
+    return {"event": "round", "text": news.text, **asdict(news)}
 
 
 def dump(value: dict[str, Any]) -> str:

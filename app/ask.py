@@ -104,4 +104,4 @@ def _unused_draft(settings: Settings, assistant: assistants.Assistant) -> str | 
     speculation = assistant.metrics.speculation()
     if settings.draft == "none" or settings.k == 0 or speculation["state"] != "off":
         return None
-    return f"Speculation was off: {speculation['reason']}"
+    return f"Speculation was off: {speculation['reason']}."

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TextIO
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Literal
 
 from app.settings import Settings
 from mlx_spec.errors import SpecError
@@ -64,7 +64,7 @@ class Assistant:
         """
         with ExitStack() as held:
             # First, so that a bad file name does not cost the time that a model takes to load.
-            trace = held.enter_context(_append_to(settings)) if settings.trace else None
+            trace = held.enter_context(settings.trace.open("a", encoding="utf-8")) if settings.trace else None
 
             from mlx_spec import Engine
             from models import load
@@ -72,7 +72,7 @@ class Assistant:
             target = load(settings.model, dtype=settings.dtype, progress=progress)
             draft = "lookup" if settings.draft == "auto" else settings.draft
             source = _source(draft, target, settings, progress)
-            engine = Engine(target, source, settings.engine, trace=trace)
+            engine = Engine(target, source, trace=trace, **asdict(settings.engine))
             held.callback(engine.close)
             assistant = cls(settings, target, engine, draft)
             assistant._held = held.pop_all()
@@ -117,18 +117,14 @@ class Assistant:
             raise SpecError(f"The model's chat template refuses the conversation: {error}.", hint) from None
 
 
-def _append_to(settings: Settings) -> TextIO:
-    assert settings.trace is not None
-    return settings.trace.open("a", encoding="utf-8")
-
-
 def _source(draft: str, target: Any, settings: Settings, progress: Progress) -> DraftSource | None:
     from mlx_spec import drafts
 
     kind, _, ref = draft.partition(":")
     if kind != "model":
-        return drafts.make(draft, target)
+        return drafts.make(draft, target, settings.engine)
 
     from models import load
 
-    return drafts.model_source(target, load(ref, dtype=settings.dtype, progress=progress))
+    model = load(ref, dtype=settings.dtype, progress=progress)
+    return drafts.model_source(target, model, settings.engine)
