@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import signal
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
-from types import FrameType
+from collections.abc import Callable
+from contextlib import closing
 
 from app import assistant as assistants
-from app import config, prompt
+from app import config, interrupt, prompt
 from app.answer import Answer, as_event, as_object, dump, summary
 from app.display import neutralise
 from app.errors import INTERRUPTED, tell
@@ -63,7 +61,7 @@ def _stream(assistant: assistants.Assistant, question: str, write: Callable[[Rou
     answer = Answer()
     try:
         rounds = assistant.answer([assistants.Message("user", question)])
-        with closing(rounds), _first_interrupt_calls(assistant.stop):
+        with closing(rounds), interrupt.first_calls(assistant.stop):
             for news in rounds:
                 answer.add(news)
                 if write:
@@ -82,21 +80,6 @@ def _as_text(news: Round) -> None:
 
 def _as_lines(news: Round) -> None:
     sys.stdout.write(dump(as_event(news)))
-
-
-@contextmanager
-def _first_interrupt_calls(stop: Callable[[], None]) -> Iterator[None]:
-    """The first Ctrl+C calls `stop`; the second ends the process at once, as if there was no handler."""
-
-    def on_interrupt(_number: int, _frame: FrameType | None) -> None:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
-        stop()
-
-    before = signal.signal(signal.SIGINT, on_interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def _unused_draft(settings: Settings, assistant: assistants.Assistant) -> str | None:
