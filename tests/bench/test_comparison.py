@@ -53,7 +53,7 @@ def test_prints_a_table_and_then_one_json_line(capsys: pytest.CaptureFixture[str
 def test_names_the_kind_of_machine_and_not_the_machine(capsys: pytest.CaptureFixture[str]) -> None:
     comparison.run(SCRIPTED, ["--backend", "float32", "--blocks", "2"])
     summary = json.loads(capsys.readouterr().out.splitlines()[-1])
-    assert set(summary["machine"]) == {"system", "processor", "cores", "python", "mlx", "mlx-lm", "specchat"}
+    assert set(summary["machine"]) == {"system", "processor", "cores", "python", "mlx", "mlx-lm"}
 
 
 @pytest.mark.parametrize("option", ["--blocks", "--tokens"])
