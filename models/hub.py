@@ -52,7 +52,6 @@ WANTED = [
 ]
 TRIES = 3  # in a row without a new byte
 PAUSE = 1.0  # seconds between tries
-CHUNK = 1 << 20  # bytes
 
 Tell = Callable[[str], None]
 
@@ -181,7 +180,7 @@ class _Download:
     def whole(self, url: str, part: Path, size: int, digest: str) -> bool:
         """Complete `part`; False, and no part, if what came is not what the hub promised."""
         tries, before = 0, -1
-        while (have := part.stat().st_size if part.exists() else 0) < size:
+        while (have := _size(part)) < size:
             tries = 1 if have > before else tries + 1
             before = have
             try:
@@ -189,7 +188,7 @@ class _Download:
             except httpx2.TransportError as error:
                 if tries >= TRIES:
                     raise ModelMissing(
-                        f"The download of {self.repository} stopped at {self.percent(part.stat().st_size)}%.",
+                        f"The download of {self.repository} stopped at {self.percent(_size(part))}%.",
                         "Run the command again: it goes on from there.",
                     ) from error
                 time.sleep(PAUSE)
@@ -210,7 +209,8 @@ class _Download:
             resumed = response.status_code == 206
             written = have if resumed else 0
             with part.open("ab" if resumed else "wb") as file:
-                for chunk in response.iter_bytes(CHUNK):
+                # In the pieces that come: larger ones would be lost when the connection is.
+                for chunk in response.iter_bytes():
                     file.write(chunk)
                     written += len(chunk)
                     self.report(written)
@@ -222,7 +222,11 @@ class _Download:
         percent = self.percent(bytes_of_file)
         if percent // 5 != self.told // 5:
             self.told = percent
-            self.tell(f"Downloading {self.repository}: {percent}% of {self.total / 1e6:.0f} MB.")
+            self.tell(f"Downloading {self.repository}: {percent}% of {self.total / 1e6:.1f} MB.")
+
+
+def _size(file: Path) -> int:
+    return file.stat().st_size if file.exists() else 0
 
 
 def _explain(repository: str, revision: str | None, error: Exception) -> ModelError:

@@ -113,7 +113,7 @@ class Answer(Widget):
             if (span := selection.get_span(y)) is None:
                 continue
             start, end = span
-            text = row.strip.text[max(start, row.margin) : None if end == -1 else end]
+            text = row.strip.text[: row.end][: None if end == -1 else end][max(start, row.start) :]
             copied += (text.rstrip() if row.joint == "\n" else text) + row.joint
         return copied.rstrip(), "\n"
 

@@ -53,7 +53,12 @@ class Chat(App[int]):
 
     TITLE = "specchat"
     ENABLE_COMMAND_PALETTE = False
-    CSS = "Screen { background: $background; } Screen.-tiny Sentence { display: none; }"
+    CSS = """
+    Screen { background: $background; }
+    Screen.-tiny Sentence { display: none; }
+    ToastRack { dock: top; align-vertical: top; }
+    Toast { padding: 0 1; background: $surface; }
+    """
     VERTICAL_BREAKPOINTS = [(0, "-tiny"), (12, "-normal")]  # noqa: RUF012
     BINDINGS = [  # noqa: RUF012 - Textual reads it from the class
         Binding("escape", "stop", "Stop", priority=True),

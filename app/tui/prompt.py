@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from textual import events
 from textual.content import Content
 from textual.message import Message
+from textual.strip import Strip
 from textual.widgets import TextArea
 
 KEYS = (
@@ -34,8 +35,6 @@ class Prompt(TextArea):
         & .text-area--cursor-line { background: $background; }
         & .text-area--placeholder { color: $text-muted; }
         &:focus { border: round $primary 60%; }
-        &:nocolor .text-area--cursor { text-style: reverse; }
-        &:nocolor .text-area--selection { text-style: reverse; }
     }
     """
 
@@ -64,6 +63,10 @@ class Prompt(TextArea):
         """Show the keys that fit."""
         room = self.size.width - 4
         self.border_subtitle = Content(next((keys for keys in KEYS if len(keys) <= room), ""))
+
+    def render_line(self, y: int) -> Strip:
+        """Nothing where there is no room: TextArea cannot break its placeholder to no width at all."""
+        return super().render_line(y) if self.content_size.width else Strip.blank(0)
 
     async def _on_key(self, event: events.Key) -> None:
         # Before TextArea's own handler, which takes Enter for a new line.

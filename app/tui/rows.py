@@ -57,13 +57,14 @@ class Row:
 
     Attributes:
         strip: what is drawn, at most the width that it was made for.
-        margin: leading cells that are decoration and no part of a copy.
+        start, end: the characters of the strip that are text; around them is decoration.
         joint: what stands in the text between this row and the next: a line's end, or what was cut
             where the width ended.
     """
 
     strip: Strip
-    margin: int = 0
+    start: int = 0
+    end: int | None = None
     joint: str = "\n"
 
 
@@ -101,7 +102,8 @@ def fold(text: Text, width: int, *, style: Style, margin: int) -> list[Row]:
     for at, line in enumerate(lines):
         fill = Segment(" " * max(width - margin - cell_len(line.plain), 0), style)
         body = Segment.apply_style(line.render(CONSOLE), style)
-        rows.append(Row(Strip([edge, *body, fill]), margin, "" if at < len(lines) - 1 else "\n"))
+        joint = "" if at < len(lines) - 1 else "\n"
+        rows.append(Row(Strip([edge, *body, fill]), margin, margin + len(line), joint))
     return rows
 
 

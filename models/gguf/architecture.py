@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from typing import Any
 
 import mlx.core as mx
@@ -13,25 +12,11 @@ import numpy as np
 from models.errors import ModelError
 from models.gguf.blocks import BITS, GROUP, read_tensor
 from models.gguf.header import Header, Tensor
+from models.gguf.layout import layout
 
 ARCHITECTURES = ("llama", "qwen2", "qwen3")
 MAX_LAYERS = 1024
 
-_BLOCK = {
-    "attn_norm": "input_layernorm",
-    "ffn_norm": "post_attention_layernorm",
-    "attn_q": "self_attn.q_proj",
-    "attn_k": "self_attn.k_proj",
-    "attn_v": "self_attn.v_proj",
-    "attn_output": "self_attn.o_proj",
-    "attn_q_norm": "self_attn.q_norm",
-    "attn_k_norm": "self_attn.k_norm",
-    "ffn_gate": "mlp.gate_proj",
-    "ffn_up": "mlp.up_proj",
-    "ffn_down": "mlp.down_proj",
-}
-_WHOLE = {"token_embd": "model.embed_tokens", "output_norm": "model.norm", "output": "lm_head"}
-_NAME = re.compile(r"(?:blk\.(?P<layer>\d{1,4})\.)?(?P<part>\w+)\.(?P<kind>weight|bias)")
 # Factors of the rotary frequencies. They become entries of the configuration and not weights.
 _ROPE_FACTORS = "rope_freqs.weight"
 
@@ -82,7 +67,8 @@ def configuration(header: Header) -> dict[str, Any]:
     if family == "llama":
         config["attention_bias"] = "blk.0.attn_q.bias" in header.tensors
         config["mlp_bias"] = "blk.0.ffn_up.bias" in header.tensors
-    if quantization := _quantization(header):
+    _check_tensors(header, config)
+    if quantization := _quantization(header, config):
         config["quantization"] = quantization
     return config
 
@@ -92,18 +78,14 @@ def weights(header: Header, config: dict[str, Any]) -> dict[str, mx.array]:
 
     Args:
         header: of a checked file.
-        config: as `configuration` made it.
+        config: as `configuration` made it of the same header.
     """
     loaded: dict[str, mx.array] = {}
-    for tensor in header.tensors.values():
-        if tensor.name == _ROPE_FACTORS:
-            continue
-        name, part = _mlx_name(header, tensor)
-        for role, values in read_tensor(header, tensor).items():
-            if config["model_type"] == "llama" and part in ("attn_q", "attn_k"):
-                heads = config["num_attention_heads" if part == "attn_q" else "num_key_value_heads"]
-                values = _halves(values, heads)
-            loaded[name if role == "weight" else f"{name.removesuffix('.weight')}.{role}"] = values
+    for name, place in layout(config).items():
+        for role, values in read_tensor(header, header.tensors[name]).items():
+            if place.heads:
+                values = _halves(values, place.heads)
+            loaded[f"{place.module}.{place.role if role == 'weight' else role}"] = values
     return loaded
 
 
@@ -117,24 +99,28 @@ def _halves(rows: mx.array, heads: int) -> mx.array:
     return pairs.swapaxes(1, 2).reshape(rows.shape)
 
 
-def _mlx_name(header: Header, tensor: Tensor) -> tuple[str, str]:
-    """The name of `tensor` in mlx-lm's model, and its part name in GGUF."""
-    match = _NAME.fullmatch(tensor.name)
-    table = _BLOCK if match and match["layer"] else _WHOLE
-    if match is None or match["part"] not in table:
-        raise Unsupported(header, f"has a tensor {tensor.name!r} that its architecture does not know")
-    if tensor.type in BITS and (match["kind"] == "bias" or len(tensor.shape) != 2):
-        raise Unsupported(header, f"has a quantized tensor {tensor.name!r} that is no matrix")
-    prefix = f"model.layers.{int(match['layer'])}." if match["layer"] else ""
-    return f"{prefix}{table[match['part']]}.{match['kind']}", match["part"]
+def _check_tensors(header: Header, config: dict[str, Any]) -> None:
+    """Refuse a file whose tensors are not exactly those of its configuration."""
+    places = layout(config)
+    for name, tensor in header.tensors.items():
+        if name == _ROPE_FACTORS:
+            continue
+        if name not in places:
+            raise Unsupported(header, f"has a tensor {name[:60]!r} that its architecture does not know")
+        if tensor.shape != places[name].shape:
+            raise Unsupported(header, f"has {name!r} in the shape {tensor.shape}, not {places[name].shape}")
+        if tensor.type in BITS and len(tensor.shape) != 2:
+            raise Unsupported(header, f"has a quantized tensor {name!r} that is no matrix")
+    for name in places:
+        _tensor(header, name)
 
 
-def _quantization(header: Header) -> dict[str, Any] | None:
+def _quantization(header: Header, config: dict[str, Any]) -> dict[str, Any] | None:
     """MLX's `quantization` entry: the commonest kind, and the modules that differ from it."""
     bits = {
-        _mlx_name(header, tensor)[0].removesuffix(".weight"): BITS[tensor.type]
-        for tensor in header.tensors.values()
-        if tensor.type in BITS
+        place.module: BITS[header.tensors[name].type]
+        for name, place in layout(config).items()
+        if header.tensors[name].type in BITS
     }
     if not bits:
         return None

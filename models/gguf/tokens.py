@@ -82,6 +82,9 @@ class _Tables:
             tokens = tokens[:-1]
         self.tokens: list[str] = tokens
         self.merges = [tuple(merge.split(" ", 1)) for merge in merges]
+        rows = header.tensors["token_embd.weight"].shape[0]
+        if len(self.tokens) > rows:
+            raise Damaged(header.path, f"it has {len(self.tokens)} tokens but embeddings for {rows}")
         if len(set(self.tokens)) != len(self.tokens):
             raise Damaged(header.path, "it has two tokens with the same text")
 

@@ -1,6 +1,6 @@
-"""An assistant that plays a script: no model, no MLX. Also a program, to look at the screen by hand:
+"""An assistant that plays a script to the screen: no model, no MLX. Also a program, to look at it by hand:
 
-python -m tests.app.tui.scripted [SECONDS_A_ROUND]
+python -m tests.screenplay [SECONDS_A_ROUND]
 """
 
 from __future__ import annotations
@@ -95,6 +95,7 @@ class Scripted:
         self._stopping.clear()
         script = self.answers.pop(0)
         if isinstance(script, Exception):
+            self.going.wait()
             raise script
         self.metrics = ScriptedMetrics(state="speculating", reason=None, ttft_s=0.42)
         emitted = spoken = accepted = drafted = 0
