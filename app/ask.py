@@ -40,7 +40,8 @@ def run(args: argparse.Namespace, given: config.Given) -> int:
         warnings = [*assistant.warnings, *warnings]
         for warning in warnings:
             tell("warning", warning)
-        answer = _stream(assistant, question, _as_lines if args.jsonl else None if args.json else _as_text)
+        write = _as_lines if args.jsonl else None if args.json else _as_text
+        answer = _stream(assistant, question, write, status)
         if silent := _unused_draft(settings, assistant):
             warnings.append(silent)
             tell("warning", silent)
@@ -57,17 +58,22 @@ def run(args: argparse.Namespace, given: config.Given) -> int:
     return INTERRUPTED if answer.finish_reason == "interrupt" else 0
 
 
-def _stream(assistant: assistants.Assistant, question: str, write: Callable[[Round], None] | None) -> Answer:
+def _stream(
+    assistant: assistants.Assistant, question: str, write: Callable[[Round], None] | None, status: Status
+) -> Answer:
     answer = Answer()
+    status.show_passing("Reading the prompt" if write else "Answering")
     try:
         rounds = assistant.answer([assistants.Message("user", question)])
         with closing(rounds), interrupt.first_calls(assistant.stop):
             for news in rounds:
                 answer.add(news)
                 if write:
+                    status.clear()
                     write(news)
                     sys.stdout.flush()
     finally:
+        status.clear()
         if write is _as_text and answer.text and not answer.text.endswith("\n"):
             sys.stdout.write("\n")
             sys.stdout.flush()
