@@ -97,7 +97,8 @@ def load(ref: str, *, dtype: str | None = None, progress: Callable[[str], None] 
     except OSError as error:
         place = str(error.filename or ref)[:200]
         raise ModelError(
-            f"{place} cannot be read ({error.strerror or error}).", "Check the file and its permissions."
+            f"{place} cannot be used ({error.strerror or error}).",
+            "Check the file, its permissions and the disk.",
         ) from error
 
 

@@ -43,7 +43,7 @@ def write_tokenizer(header: Header, folder: Path) -> list[int]:
     """
     tables = _Tables(header)
     backend = _backend(header, tables)
-    backend.save(str(folder / "tokenizer.json"))
+    backend.save(str(folder / "tokenizer.json"), pretty=False)
     config: dict[str, Any] = {
         "tokenizer_class": "PreTrainedTokenizerFast",
         "clean_up_tokenization_spaces": False,
