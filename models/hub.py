@@ -135,9 +135,16 @@ def _fetch_weights(repository: str, revision: str | None, tell: Tell) -> None:
         raise OfflineModeIsEnabled()
     facts = HfApi(endpoint=_endpoint()).model_info(repository, revision=revision, files_metadata=True)
     assert facts.sha is not None
-    siblings = filter_repo_objects(
-        facts.siblings or [], allow_patterns=WANTED, key=lambda sibling: sibling.rfilename
+    siblings = list(
+        filter_repo_objects(
+            facts.siblings or [], allow_patterns=WANTED, key=lambda sibling: sibling.rfilename
+        )
     )
+    if not any(sibling.rfilename.endswith(".safetensors") for sibling in siblings):
+        raise ModelError(
+            f"{repository} has no model*.safetensors, the only kind of weights that is fetched.",
+            "Look for an MLX version of the model, for instance at mlx-community.",
+        )
     blobs = hub_dir() / repo_folder_name(repo_id=repository, repo_type="model") / "blobs"
     large = [sibling for sibling in siblings if sibling.lfs is not None]
     download = _Download(repository, sum(sibling.lfs.size for sibling in large), tell)
@@ -204,6 +211,8 @@ class _Download:
         with get_session().stream(
             "GET", url, headers=headers, follow_redirects=True, timeout=timeout
         ) as response:
+            if response.is_error:
+                response.read()  # the explanation, which the exception quotes
             hf_raise_for_status(response)
             # A server that ignores the range sends everything again.
             resumed = response.status_code == 206

@@ -90,14 +90,15 @@ def load(ref: str, *, dtype: str | None = None, progress: Callable[[str], None] 
     if dtype not in (None, "float32", "float16", "bfloat16"):
         raise ValueError(f"dtype must be float32, float16 or bfloat16, not {dtype}")
     tell = progress or (lambda sentence: None)
-    reference = Reference.parse(ref)
     try:
+        reference = Reference.parse(ref)
         with _opened(reference, tell) as (folder, name, revision):
             return _load_folder(reference, folder, name, revision, dtype, tell)
     except OSError as error:
-        place = error.filename or ref
+        place = str(error.filename or ref)[:200]
         raise ModelError(
-            f"{place} cannot be read ({error.strerror or error}).", "Check the file and its permissions."
+            f"{place} cannot be used ({error.strerror or error}).",
+            "Check the file, its permissions and the disk.",
         ) from error
 
 

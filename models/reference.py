@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -42,8 +43,8 @@ class Reference:
         """
         if text == "builtin":
             return cls(text, "builtin")
-        path = Path(text).expanduser()
-        if path.is_dir():
+        path = Path(os.path.expanduser(text))  # noqa: PTH111 - Path's own fails on an unknown ~user
+        if text and path.is_dir():
             return cls(text, "folder", path=path)
         if path.suffix.lower() == ".gguf":
             if path.is_file():

@@ -24,8 +24,10 @@ class Hub:
         commit: of every repository.
         status: answer everything with this, if set.
         error_code: the hub's own name for an error, such as `GatedRepo`.
+        weights_status: answer requests for large files with this, if set.
         cut: stop each large file's body after this many bytes, if set.
         spoil: flip a byte in this many of the next large files.
+        tokens: Authorization headers that came.
         requests: (method, path, Range header) of everything asked so far.
     """
 
@@ -33,9 +35,11 @@ class Hub:
     commit: str = "0123456789abcdef0123456789abcdef01234567"
     status: int | None = None
     error_code: str = ""
+    weights_status: int | None = None
     cut: int | None = None
     spoil: int = 0
     requests: list[tuple[str, str, str | None]] = field(default_factory=list)
+    tokens: set[str | None] = field(default_factory=set)
     url: str = ""
 
     def entries(self, name: str) -> list[dict[str, object]]:
@@ -69,21 +73,18 @@ class _Answers(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         hub, path = self.hub, unquote(urlsplit(self.path).path)
         hub.requests.append((self.command, path, self.headers.get("Range")))
+        hub.tokens.add(self.headers.get("Authorization"))
         if hub.status:
             return self.send(hub.status, b"", {"X-Error-Code": hub.error_code})
         for name, folder in hub.repositories.items():
-            if path.startswith(f"/api/models/{name}/tree/"):
+            api = f"/api/models/{name}"
+            if path.startswith(f"{api}/tree/"):
                 return self.send(200, json.dumps(hub.entries(name)).encode())
-            if path.startswith(f"/api/models/{name}/revision/") and path.rsplit("/", 1)[1] not in (
-                "main",
-                hub.commit,
-            ):
-                return self.send(404, b"", {"X-Error-Code": "RevisionNotFound"})
-            if path in (f"/api/models/{name}", f"/api/models/{name}/revision/main") or path.endswith(
-                hub.commit
-            ):
+            if path in (api, f"{api}/revision/main", f"{api}/revision/{hub.commit}"):
                 facts = {"id": name, "sha": hub.commit, "siblings": hub.entries(name)}
                 return self.send(200, json.dumps(facts).encode())
+            if path.startswith(f"{api}/revision/"):
+                return self.send(404, b"", {"X-Error-Code": "RevisionNotFound"})
             if path.startswith(f"/{name}/resolve/"):
                 return self.file(folder / path.rsplit("/", 1)[1])
         return self.send(404, b"", {"X-Error-Code": "RepoNotFound"})
@@ -92,6 +93,8 @@ class _Answers(BaseHTTPRequestHandler):
         if not file.is_file():
             return self.send(404, b"", {"X-Error-Code": "EntryNotFound"})
         data, large = file.read_bytes(), file.suffix == LARGE
+        if large and self.hub.weights_status:
+            return self.send(self.hub.weights_status, b"not now")
         etag = (hashlib.sha256 if large else hashlib.sha1)(data).hexdigest()
         headers = {"ETag": f'"{etag}"', "X-Repo-Commit": self.hub.commit}
         if large and self.command == "GET" and self.hub.spoil:

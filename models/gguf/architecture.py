@@ -37,8 +37,8 @@ def configuration(header: Header) -> dict[str, Any]:
     Raises:
         Unsupported: if a model of this architecture cannot be run right.
     """
-    family = header.metadata.get("general.architecture")
-    if family not in ARCHITECTURES:
+    family = header.text("general.architecture")
+    if family is None or family not in ARCHITECTURES:
         raise Unsupported(header, f"holds a model of the architecture {str(family)[:40]!r}")
     facts = _Facts(header, family)
     heads, width = facts.number("attention.head_count"), facts.number("embedding_length")
@@ -131,7 +131,7 @@ def _quantization(header: Header, config: dict[str, Any]) -> dict[str, Any] | No
 
 
 def _rope_scaling(facts: _Facts, head_dim: int) -> dict[str, Any] | None:
-    scaling = facts.header.metadata.get(f"{facts.family}.rope.scaling.type", "none")
+    scaling = facts.header.text(f"{facts.family}.rope.scaling.type") or "none"
     if scaling == "linear":
         return {"type": "linear", "factor": facts.real("rope.scaling.factor")}
     if scaling != "none":

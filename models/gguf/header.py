@@ -67,6 +67,11 @@ class Header:
     metadata: dict[str, Any]
     tensors: dict[str, Tensor]
 
+    def text(self, key: str) -> str | None:
+        """The metadata of `key` if it is a string, else None."""
+        value = self.metadata.get(key)
+        return value if isinstance(value, str) else None
+
 
 class Damaged(ModelError):
     """The file is not what its header says."""

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from tokenizers import AddedToken, Regex, Tokenizer
 from tokenizers.decoders import ByteLevel as ByteLevelDecoder
 from tokenizers.models import BPE
@@ -42,7 +43,7 @@ def write_tokenizer(header: Header, folder: Path) -> list[int]:
     """
     tables = _Tables(header)
     backend = _backend(header, tables)
-    backend.save(str(folder / "tokenizer.json"))
+    backend.save(str(folder / "tokenizer.json"), pretty=False)
     config: dict[str, Any] = {
         "tokenizer_class": "PreTrainedTokenizerFast",
         "clean_up_tokenization_spaces": False,
@@ -51,8 +52,8 @@ def write_tokenizer(header: Header, folder: Path) -> list[int]:
         if (token := tables.named(f"{key}_token_id")) is not None:
             config[f"{role}_token"] = tables.tokens[token]
     (folder / "tokenizer_config.json").write_text(json.dumps(config, ensure_ascii=False, indent=1), "utf-8")
-    template = header.metadata.get("tokenizer.chat_template")
-    if isinstance(template, str):
+    template = header.text("tokenizer.chat_template")
+    if template is not None:
         (folder / "chat_template.jinja").write_text(template, "utf-8")
     return tables.ends()
 
@@ -62,7 +63,7 @@ class _Tables:
 
     def __init__(self, header: Header) -> None:
         self.header = header
-        self.kind = self._get("model")
+        self.kind = header.text("tokenizer.ggml.model")
         tokens, merges = self._get("tokens"), self._get("merges")
         types = self._get("token_type")
         if self.kind != "gpt2":
@@ -74,9 +75,11 @@ class _Tables:
             raise Damaged(header.path, "it has no token table")
         if not isinstance(merges, list) or not all(isinstance(m, str) and " " in m for m in merges):
             raise Damaged(header.path, "it has no table of merges")
-        if types is not None and len(types) != len(tokens):
-            raise Damaged(header.path, f"it has {len(tokens)} tokens and {len(types)} token types")
-        self.types = [1] * len(tokens) if types is None else [int(t) for t in types]
+        if types is None:
+            types = np.ones(len(tokens), np.int32)
+        if not isinstance(types, np.ndarray) or len(types) != len(tokens):
+            raise Damaged(header.path, f"it has not one token type for each of its {len(tokens)} tokens")
+        self.types = types.astype(np.int64).tolist()
         # Unused rows at the end only pad the output. They are no tokens.
         while tokens and self.types[len(tokens) - 1] == _UNUSED:
             tokens = tokens[:-1]
@@ -112,8 +115,8 @@ class _Tables:
 
 
 def _backend(header: Header, tables: _Tables) -> Tokenizer:
-    split = header.metadata.get("tokenizer.ggml.pre")
-    if split not in _SPLITS:
+    split = header.text("tokenizer.ggml.pre")
+    if split is None or split not in _SPLITS:
         said = f"the unknown way {str(split)[:40]!r}" if split else "an unnamed way"
         raise ModelError(
             f"{header.path} cuts its text in {said}; known are {', '.join(_SPLITS)}.",
@@ -130,7 +133,7 @@ def _backend(header: Header, tables: _Tables) -> Tokenizer:
     except Exception as error:
         # The library raises plain Exception for a merge of unknown tokens.
         raise Damaged(header.path, f"its merges do not fit its tokens ({error})") from error
-    backend.pre_tokenizer = _pre_tokenizer(split)
+    backend.pre_tokenizer = pre_tokenizer(split)
     if split == "qwen2":
         backend.normalizer = NFC()
     backend.decoder = ByteLevelDecoder()
@@ -142,7 +145,8 @@ def _backend(header: Header, tables: _Tables) -> Tokenizer:
     return backend
 
 
-def _pre_tokenizer(split: str) -> PreTokenizer:
+def pre_tokenizer(split: str) -> PreTokenizer:
+    """What cuts a text into the pieces in which byte pairs are merged, by its name in GGUF."""
     if split == "smollm":
         return Sequence([Digits(individual_digits=True), ByteLevel(add_prefix_space=False)])
     if split in ("gpt-2", "default"):

@@ -13,6 +13,7 @@ from tiny import TURN_END, VOCAB, tiny_config, tiny_model, tiny_tokenizer
 from models import ModelError, load
 from models.gguf.blocks import read_tensor
 from models.gguf.header import read_header
+from models.gguf.tokens import pre_tokenizer
 
 PROMPT = mx.array([[5, 9, 30, 7, 12, 50, 3, 3, 8, 100]])
 
@@ -153,7 +154,7 @@ def test_the_tokenizer_comes_along(tmp_path: Path) -> None:
         ({"llama__block_count": "2"}, "block_count"),
         ({"llama__context_length": None}, "context_length"),
         ({"tokenizer__ggml__merges": ["zz yy"]}, "merges"),
-        ({"tokenizer__ggml__token_type": [1, 1]}, "2 token types"),
+        ({"tokenizer__ggml__token_type": [1, 1]}, "one token type for each"),
     ],
 )
 def test_what_would_run_wrong_is_refused_by_name(tmp_path: Path, changes: dict[str, Any], words: str) -> None:
@@ -169,3 +170,17 @@ def test_llama3_text_starts_with_its_bos_token(tmp_path: Path) -> None:
     tokenizer = load(str(tmp_path / "tiny.gguf")).tokenizer
     assert tokenizer.encode("the cat")[0] == tokenizer.bos_token_id == 0
     assert tokenizer.convert_tokens_to_ids(TURN_END) in tokenizer.eos_token_ids
+
+
+@pytest.mark.parametrize(
+    ("split", "pieces"),
+    [
+        ("smollm", ["It", "'s", "Ġ", "1", "2", "3", "4", "ĠEuros", "Ċ", "Ċ", "if", "Ġ(", "x", ")"]),
+        ("qwen2", ["It", "'s", "Ġ", "1", "2", "3", "4", "ĠEuros", "ĊĊ", "if", "Ġ(", "x", ")"]),
+        ("llama-bpe", ["It", "'s", "Ġ", "123", "4", "ĠEuros", "ĊĊ", "if", "Ġ(", "x", ")"]),
+        ("gpt-2", ["It", "'s", "Ġ1234", "ĠEuros", "Ċ", "Ċ", "if", "Ġ(", "x", ")"]),
+    ],
+)
+def test_text_is_cut_as_the_model_was_trained(split: str, pieces: list[str]) -> None:
+    cut = pre_tokenizer(split).pre_tokenize_str("It's 1234 Euros\n\nif (x)")
+    assert [piece for piece, _ in cut] == pieces

@@ -16,9 +16,7 @@ PROMPT = mx.array([[5, 6, 7]])
 
 @pytest.fixture
 def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
-    from models import hub as models_hub
-
-    monkeypatch.setattr(models_hub, "PAUSE", 0.01)
+    monkeypatch.setattr("models.hub.PAUSE", 0.01)
     folder = save_tiny(tmp_path / "repository", tiny_loaded(), tiny_config())
     (folder / "code.py").write_text("raise SystemExit")
     (folder / "pytorch_model.bin").write_bytes(b"pickle")
@@ -61,17 +59,14 @@ def test_a_pinned_commit_is_loaded_offline_too(hub: Hub) -> None:
     assert load(f"{REPOSITORY}@{hub.commit}").info.revision == hub.commit
 
 
-def test_a_download_cut_at_60_percent_goes_on_from_there(hub: Hub, home: Path) -> None:
+def test_a_download_cut_at_60_percent_goes_on_from_there(
+    hub: Hub, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     size = (hub.repositories[REPOSITORY] / "model.safetensors").stat().st_size
     hub.cut = size * 6 // 10
-    from models import hub as models_hub
-
-    models_hub_tries, models_hub.TRIES = models_hub.TRIES, 1
-    try:
-        with pytest.raises(ModelMissing, match=r"stopped at \d+%") as stopped:
-            load(REPOSITORY)
-    finally:
-        models_hub.TRIES = models_hub_tries
+    monkeypatch.setattr("models.hub.TRIES", 1)
+    with pytest.raises(ModelMissing, match=r"stopped at \d+%") as stopped:
+        load(REPOSITORY)
     assert "goes on" in stopped.value.next_step
     (part,) = home.glob("hub/*/blobs/*.part")
     have = part.stat().st_size
@@ -144,19 +139,32 @@ def test_no_network_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "builtin" in missing.value.next_step
 
 
-def test_a_token_is_sent_only_if_the_user_has_one(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
-    sent: list[str | None] = []
-    from hub_server import _Answers
-    from huggingface_hub import constants
+def test_weights_that_are_refused_are_one_sentence(hub: Hub) -> None:
+    hub.weights_status = 503
+    with pytest.raises(ModelMissing, match="status 503"):
+        load(REPOSITORY)
 
-    original = _Answers.send_response
-    monkeypatch.setattr(
-        _Answers,
-        "send_response",
-        lambda self, *a: (sent.append(self.headers.get("Authorization")), original(self, *a))[1],
-    )
+
+def test_a_repository_without_safetensors_is_refused(hub: Hub) -> None:
+    (hub.repositories[REPOSITORY] / "model.safetensors").unlink()
+    with pytest.raises(ModelError, match="no model") as refusal:
+        load(REPOSITORY)
+    assert "mlx-community" in refusal.value.next_step
+
+
+def test_offline_mode_is_respected(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    with pytest.raises(ModelMissing, match="HF_HUB_OFFLINE"):
+        load(REPOSITORY)
+    assert hub.requests == []
+
+
+def test_a_token_is_sent_only_if_the_user_has_one(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("HF_TOKEN", raising=False)
-    monkeypatch.setattr(constants, "HF_TOKEN_PATH", "/nonexistent")
+    monkeypatch.setattr("huggingface_hub.constants.HF_TOKEN_PATH", "/nonexistent")
     load(REPOSITORY)
-    assert sent
-    assert set(sent) == {None}
+    assert hub.tokens == {None}
+    hub.repositories["someone/other"] = hub.repositories[REPOSITORY]
+    monkeypatch.setenv("HF_TOKEN", "hf_mine")
+    load("someone/other")
+    assert "Bearer hf_mine" in hub.tokens
