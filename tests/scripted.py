@@ -1,12 +1,14 @@
 """An assistant that plays a script in the place of a model, and a specchat that talks to it.
 
 `Assistant.load` is the one seam: whatever stands in for it is all that the program sees of a model.
-Run as a program, this file is `specchat` with an assistant that counts slowly and without end.
+Run as a program, this file is `specchat` with an assistant that counts slowly and without end; asked
+to "hang", it says one number and then hears nothing.
 """
 
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from collections.abc import Callable, Generator, Iterable, Sequence
 
@@ -39,7 +41,8 @@ class ScriptedAssistant:
         self.metrics = Metrics(state="off" if reason else "speculating", reason=reason, source="lookup")
         self.settings: Settings | None = None
         self.asked: list[Message] = []
-        self.stopped = self.closed = False
+        self.stopped = threading.Event()
+        self.closed = False
 
     def load(self, settings: Settings, progress: Callable[[str], None]) -> ScriptedAssistant:
         progress("Loading the script")
@@ -50,7 +53,7 @@ class ScriptedAssistant:
         self.asked = list(messages)
         self.metrics = Metrics(state=self.metrics.state, reason=self.metrics.reason, source="lookup")
         for i, entry in enumerate(self.rounds):
-            if self.stopped:
+            if self.stopped.is_set():
                 yield Round(finish_reason="interrupt")
                 return
             if isinstance(entry, Exception):
@@ -63,18 +66,20 @@ class ScriptedAssistant:
             yield entry
 
     def stop(self) -> None:
-        self.stopped = True
+        self.stopped.set()
 
     def close(self) -> None:
         self.closed = True
 
 
-def _counting() -> Generator[Round, None, None]:
+def _counting(assistant: ScriptedAssistant) -> Generator[Round, None, None]:
     for number in range(10**6):
         yield from plain(f"{number}\n")[:1]
-        time.sleep(0.02)
+        time.sleep(600 if assistant.asked[0].content == "hang" else 0.02)
 
 
 if __name__ == "__main__":
-    Assistant.load = ScriptedAssistant(_counting()).load  # type: ignore[assignment, method-assign]
+    scripted = ScriptedAssistant([])
+    scripted.rounds = _counting(scripted)
+    Assistant.load = scripted.load  # type: ignore[assignment, method-assign]
     sys.exit(main())

@@ -6,6 +6,7 @@ import json
 import signal
 import subprocess
 import sys
+import time
 import types
 from collections.abc import Callable
 from pathlib import Path
@@ -160,6 +161,17 @@ def test_ctrl_c_keeps_what_came(start_specchat: Any) -> None:
     assert (first + rest).split() == [str(i) for i in range(len((first + rest).split()))]
     assert process.returncode == 130
     assert "Traceback" not in err
+
+
+def test_a_second_ctrl_c_ends_it_at_once(start_specchat: Any) -> None:
+    process = start_specchat("ask", "hang", program=SCRIPTED)
+    assert process.stdout.readline() == "0\n"
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.2)
+    assert process.poll() is None, "the first one waits for the engine"
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=30) == 130
+    assert "Traceback" not in process.communicate()[1]
 
 
 def test_ctrl_c_keeps_the_object_whole(start_specchat: Any) -> None:

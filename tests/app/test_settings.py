@@ -85,6 +85,7 @@ def test_a_variable_that_sets_nothing_is_a_warning() -> None:
         ("draft", "lokup", "Did you mean lookup?"),
         ("draft", "model:", "expected auto, none, lookup, self or model:REF, not 'model:'"),
         ("trace", "", "expected a file name"),
+        ("model", "", "expected a name"),
         ("system", "\udcff", "expected text in UTF-8"),
     ],
 )
