@@ -36,6 +36,18 @@ def test_rate_and_length_are_two_things():
     assert metrics.ttft_s == 1.0
 
 
+def test_a_round_that_gives_no_token_is_not_timed():
+    """The step that finds the end token would make a short answer look slow."""
+    metrics = Metrics()
+    metrics.record(k=0, accepted=0, emitted=0, seconds=1.0)
+    assert metrics.ttft_s is None
+    metrics.record(k=0, accepted=0, emitted=1, seconds=2.0)
+    metrics.record(k=0, accepted=0, emitted=1, seconds=3.0)
+    metrics.record(k=0, accepted=0, emitted=0, seconds=9.0)
+    assert metrics.ttft_s == 2.0
+    assert metrics.tok_s == 1.0
+
+
 def test_the_trace_has_every_draft_and_every_round():
     stream = io.StringIO()
     target = tiny_loaded("llama", seed=3)
