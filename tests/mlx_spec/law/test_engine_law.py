@@ -145,7 +145,7 @@ def generate(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 FEW = {"near", "level", "holed", "hesitant", "wrong-drawn", "right", "wrong", "lookup", "halting", "empty"}
 # Target, source, largest K, tokens to generate.
-CASES = [(COIN, s, 2 if s.withheld else 3, 5) for s in sources(COIN)] + [
+CASES = [(COIN, s, 1 if s.withheld else 3, 4 if s.withheld else 5) for s in sources(COIN)] + [
     (target, s, 2, 3) for target in (HOLED, FORGETFUL) for s in sources(target) if s.name in FEW
 ]
 SCHEDULES = {
