@@ -136,8 +136,8 @@ def generate(monkeypatch: pytest.MonkeyPatch) -> Any:
         if event.finish_reason == "stop":
             assert end is not None
             emitted.append(end)
-        assert one._session.committed[len(PROMPT) :] == [t for t in emitted if t != end]
-        assert one._session.target.rows == len(one._session.committed) - 1
+        assert one.session.committed[len(PROMPT) :] == [t for t in emitted if t != end]
+        assert one.session.target.rows == len(one.session.committed) - 1
         return tuple(emitted)
 
     return play
