@@ -17,6 +17,7 @@ from mlx_spec import engine as engine_module
 from mlx_spec.drafts.base import Draft
 from mlx_spec.engine import Engine
 from mlx_spec.options import Limits, Sampling
+from mlx_spec.policy.controller import State
 from mlx_spec.sampling import Dice
 
 from .enumeration import law_of
@@ -93,8 +94,8 @@ class ToyDraftSource:
 class ToyController:
     """Plays a schedule."""
 
-    state = "speculating"
-    reason = None
+    state: State = "speculating"
+    reason: str | None = None
 
     def __init__(self, schedule: Schedule) -> None:
         self._schedule = schedule

@@ -118,7 +118,7 @@ def test_rejection_accepts_as_often_as_the_laws_overlap(pair: tuple[list[float],
 def test_a_sampled_round_accepts_and_emits_by_the_laws() -> None:
     """Whole rounds with K=2, counted: how many are accepted, and which token comes first."""
     p, q = PAIRS["close"]
-    dice, n = Noise(8), 1500
+    dice, n = Noise(8), 800
     rounds = []
     for _ in range(n):
         drafted = dice.draw(repeated(q, 2))
