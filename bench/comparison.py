@@ -45,9 +45,7 @@ def run(comparison: Comparison, arguments: Sequence[str]) -> int:
     options = _parser(comparison).parse_args(arguments)
     load_before = os.getloadavg()[0]
     if load_before > 0.5 and not options.backend:
-        _say(
-            f"Other programs are busy (load {load_before:.1f}): the intervals will be wider than they need be."
-        )
+        _say(f"Other programs are busy (load {load_before:.1f}): the intervals will be wide.")
     try:
         if options.backend:
             reports = [_measure(comparison, options)]
