@@ -42,7 +42,8 @@ class ToyCachedModel:
     cannot_roll_back = None
     kv_bytes = 0
 
-    def __init__(self, target: Target, kv_bits: int | None = None) -> None:
+    def __init__(self, target: Target, kv_bits: int | None, vocabulary: int) -> None:
+        assert vocabulary == target.vocabulary
         self.target = target
         self.model = target
         self._fed: Prefix = ()
@@ -61,6 +62,9 @@ class ToyCachedModel:
 
     def keep(self, rows: int) -> None:
         self._fed = self._fed[:rows]
+
+    def reset(self) -> None:
+        self._fed = ()
 
 
 class ToyDraftSource:
@@ -89,6 +93,9 @@ class ToyDraftSource:
 
     def rewind(self, n: int) -> None:
         self._committed = self._committed[: len(self._committed) - n]
+
+    def reset(self) -> None:
+        self._committed = self._proposed = ()
 
 
 class ToyController:
@@ -125,9 +132,10 @@ def generate(monkeypatch: pytest.MonkeyPatch) -> Any:
             model=target,
             tokenizer=SimpleNamespace(
                 decode=lambda ids, **options: "".join("abcd"[i] for i in ids),
+                get_vocab=lambda: {"abcd"[i]: i for i in range(target.vocabulary)},
                 eos_token_ids=set() if end is None else {end},
             ),
-            info=SimpleNamespace(context_length=64),
+            info=SimpleNamespace(context_length=64, vocab_size=target.vocabulary),
         )
         one = Engine(toy, ToyDraftSource(source, dice), k=1)
         one._controller = ToyController(schedule)
