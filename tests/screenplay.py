@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from app.assistant import Message
-from app.worker import Progress, Worker
+from app.assistant import Message, Progress
+from app.worker import Worker
 from mlx_spec.errors import SpecError
 from mlx_spec.events import FinishReason, Round
 
@@ -70,7 +70,7 @@ class Scripted:
         pace: seconds before each round.
         asked: the messages of each request.
         going: rounds come only while it is set.
-        taken: threads that any method but `stop` ran on.
+        threads: that any method but `stop` ran on.
     """
 
     answers: list[list[Round] | Exception] = field(default_factory=list)
