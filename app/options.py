@@ -7,13 +7,13 @@ the flags, the SPECCHAT_* variables, the config keys and their checks are all re
 from __future__ import annotations
 
 import dataclasses
-import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from app.errors import did_you_mean
+from models.locations import expanded
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ def path(metavar: str) -> Kind:
     def read(got: object) -> Path:
         if not (value := _text(got)):
             raise _refuse("a file name", got)
-        return Path(os.path.expanduser(value))  # noqa: PTH111  Path's own fails on an unknown ~user
+        return expanded(value)
 
     return Kind(metavar, read, read)
 
