@@ -22,7 +22,9 @@ class Settings:
         name("REF"), "target: builtin, a folder, a .gguf file, or org/name[@revision]", default="builtin"
     )
     draft: str = option(
-        choice("auto", "none", "lookup", "self", prefix="model:"), "draft source", default="auto"
+        choice("auto", "none", "lookup", "self", prefix="model:"),
+        "draft source; auto is lookup",
+        default="auto",
     )
     k: int | str = option(auto_or_whole(), "draft tokens a round", home=(EngineOptions, "k"))
     dtype: str | None = option(
