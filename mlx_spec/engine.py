@@ -64,6 +64,7 @@ class Engine:
         self.source = drafts.make(draft, target, self.options) if isinstance(draft, str) else draft
         self._decode = decoder(target.tokenizer)
         self._end_tokens = frozenset(target.tokenizer.eos_token_ids)
+        self._spared = self._end_tokens.union(target.tokenizer.encode("\n", add_special_tokens=False))
         self._target_bytes = parameter_bytes(target.model)
         self._trace = Trace(trace) if trace else None
         self._controller = self._choose_controller()
@@ -131,7 +132,10 @@ class Engine:
         self._stopping.clear()
         self.metrics = self._fresh_metrics()
         self.metrics.prompt_tokens = len(prompt)
-        return self._generate(list(prompt), Sampler(sampling), limits, room)
+        return self._generate(list(prompt), self._sampler(sampling, len(prompt)), limits, room)
+
+    def _sampler(self, sampling: Sampling, start: int) -> Sampler:
+        return Sampler(sampling, start=start, ends=self._end_tokens, spared=self._spared)
 
     def _generate(self, prompt: list[int], sampler: Sampler, limits: Limits, room: int) -> Iterator[Round]:
         started = time.perf_counter()
@@ -172,14 +176,14 @@ class Engine:
 
     def _step(self, plain: PlainDecoder, sampler: Sampler, left: int) -> Outcome:
         """One round of at most `left` tokens: speculative if there is anything to verify, else plain."""
-        pending = self.session.pending
+        committed = self.session.committed
         k = min(self._controller.next_k(), left - 1)
         if k > 0 and plain.ahead is None and self.source is not None:
             draft = self.source.propose(k)
             if len(draft):
-                return verify(pending, draft, self.session.target.forward, sampler)
+                return verify(committed, draft, self.session.target.forward, sampler)
         # While a source is to be asked next, nothing may run ahead of the token that it needs to know.
-        return Outcome([], 0, plain.step(pending, more=k <= 0 and left > 1))
+        return Outcome([], 0, plain.step(committed, more=k <= 0 and left > 1))
 
     def _commit(self, outcome: Outcome, stream: TextStream, room: int, seconds: float) -> Round:
         """Commit the outcome up to the answer's end, everywhere: session, source, text, metrics, trace."""
