@@ -55,7 +55,7 @@ def as_object(answer: Answer, assistant: Any, warnings: list[str]) -> dict[str, 
 
 def as_event(news: Round) -> dict[str, Any]:
     """The object of one line of `ask --jsonl`; unlike the last line's, it has the key "event"."""
-    return {"event": "round", **asdict(news)}
+    return {"event": "round", "text": news.text, **asdict(news)}
 
 
 def dump(value: dict[str, Any]) -> str:
@@ -73,17 +73,17 @@ def summary(answer: Answer, assistant: Any) -> Iterator[str]:
         f"first after {_shown(metrics.ttft_s, '.2f')} s; "
         f"context {metrics.context_used} of {assistant.context_limit}"
     )
-    if speculation["state"] in ("off", "parked"):
+    if speculation["reason"]:
         yield f"speculation {speculation['state']}: {speculation['reason']}"
-    if metrics.rounds and metrics.drafted:
+    if metrics.drafted:
         yield (
             f"K {metrics.k}, accepted {metrics.accepted} of {metrics.drafted} "
             f"(rate {_shown(metrics.acceptance_rate, '.1%')}), "
             f"acceptance length {_shown(metrics.acceptance_length, '.2f')}, "
             f"draft share {_shown(answer.draft_share, '.1%')}"
         )
-    elif speculation["state"] not in ("off", "parked"):
-        yield f"K {metrics.k}, nothing drafted so far"
+    elif speculation["state"] == "speculating":
+        yield f"K {metrics.k}, but nothing was drafted"
 
 
 def _shown(value: float | None, form: str) -> str:

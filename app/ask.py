@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import signal
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
-from types import FrameType
+from collections.abc import Callable
+from contextlib import closing
 
 from app import assistant as assistants
-from app import config, prompt
+from app import config, interrupt, prompt
 from app.answer import Answer, as_event, as_object, dump, summary
 from app.display import neutralise
 from app.errors import INTERRUPTED, tell
@@ -42,7 +40,8 @@ def run(args: argparse.Namespace, given: config.Given) -> int:
         warnings = [*assistant.warnings, *warnings]
         for warning in warnings:
             tell("warning", warning)
-        answer = _stream(assistant, question, _as_lines if args.jsonl else None if args.json else _as_text)
+        write = _as_lines if args.jsonl else None if args.json else _as_text
+        answer = _stream(assistant, question, write, status)
         if silent := _unused_draft(settings, assistant):
             warnings.append(silent)
             tell("warning", silent)
@@ -59,17 +58,22 @@ def run(args: argparse.Namespace, given: config.Given) -> int:
     return INTERRUPTED if answer.finish_reason == "interrupt" else 0
 
 
-def _stream(assistant: assistants.Assistant, question: str, write: Callable[[Round], None] | None) -> Answer:
+def _stream(
+    assistant: assistants.Assistant, question: str, write: Callable[[Round], None] | None, status: Status
+) -> Answer:
     answer = Answer()
+    status.show_passing("Reading the prompt" if write else "Answering")
     try:
         rounds = assistant.answer([assistants.Message("user", question)])
-        with closing(rounds), _first_interrupt_calls(assistant.stop):
+        with closing(rounds), interrupt.first_calls(assistant.stop):
             for news in rounds:
                 answer.add(news)
                 if write:
+                    status.clear()
                     write(news)
                     sys.stdout.flush()
     finally:
+        status.clear()
         if write is _as_text and answer.text and not answer.text.endswith("\n"):
             sys.stdout.write("\n")
             sys.stdout.flush()
@@ -84,24 +88,9 @@ def _as_lines(news: Round) -> None:
     sys.stdout.write(dump(as_event(news)))
 
 
-@contextmanager
-def _first_interrupt_calls(stop: Callable[[], None]) -> Iterator[None]:
-    """The first Ctrl+C calls `stop`; the second ends the process at once, as if there was no handler."""
-
-    def on_interrupt(_number: int, _frame: FrameType | None) -> None:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
-        stop()
-
-    before = signal.signal(signal.SIGINT, on_interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
 def _unused_draft(settings: Settings, assistant: assistants.Assistant) -> str | None:
     """Nobody should think that a draft helps when it was not used."""
     speculation = assistant.metrics.speculation()
     if settings.draft == "none" or settings.k == 0 or speculation["state"] != "off":
         return None
-    return f"Speculation was off: {speculation['reason']}"
+    return f"Speculation was off: {speculation['reason']}."

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TextIO
 
 from app.settings import Settings
 from mlx_spec.errors import SpecError
 from mlx_spec.events import Round
+from models.errors import ModelError
 
 if TYPE_CHECKING:
     from mlx_spec.drafts.base import DraftSource
@@ -59,12 +61,11 @@ class Assistant:
             progress: gets sentences about what is going on.
 
         Raises:
-            SpecError: the models cannot be had, or do not fit together.
-            OSError: the trace file cannot be written.
+            SpecError: the trace cannot be written, the models cannot be had or do not fit together.
         """
         with ExitStack() as held:
             # First, so that a bad file name does not cost the time that a model takes to load.
-            trace = held.enter_context(_append_to(settings)) if settings.trace else None
+            trace = held.enter_context(_append_to(settings.trace)) if settings.trace else None
 
             from mlx_spec import Engine
             from models import load
@@ -72,7 +73,7 @@ class Assistant:
             target = load(settings.model, dtype=settings.dtype, progress=progress)
             draft = "lookup" if settings.draft == "auto" else settings.draft
             source = _source(draft, target, settings, progress)
-            engine = Engine(target, source, settings.engine, trace=trace)
+            engine = Engine(target, source, trace=trace, **asdict(settings.engine))
             held.callback(engine.close)
             assistant = cls(settings, target, engine, draft)
             assistant._held = held.pop_all()
@@ -107,19 +108,24 @@ class Assistant:
         if not self._tokenizer.has_chat_template:
             return list(self._tokenizer.encode("\n".join(message.content for message in messages)))
 
-        from jinja2 import TemplateError
+        from models.tokenizer import render_chat
 
         turns = [{"role": message.role, "content": message.content} for message in messages]
         try:
-            return list(self._tokenizer.apply_chat_template(turns, add_generation_prompt=True))
-        except TemplateError as error:
-            hint = "" if self._settings.system is None else "Try without a system prompt."
-            raise SpecError(f"The model's chat template refuses the conversation: {error}.", hint) from None
+            return render_chat(self._tokenizer, turns)
+        except ModelError as error:
+            if self._settings.system is None:
+                raise
+            raise ModelError(error.message, "Try without a system prompt.") from error
 
 
-def _append_to(settings: Settings) -> TextIO:
-    assert settings.trace is not None
-    return settings.trace.open("a", encoding="utf-8")
+def _append_to(trace: Path) -> TextIO:
+    try:
+        return trace.open("a", encoding="utf-8")
+    except OSError as error:
+        raise SpecError(
+            f"The trace {trace} cannot be written: {error.strerror}.", "Name another file with --trace."
+        ) from None
 
 
 def _source(draft: str, target: Any, settings: Settings, progress: Progress) -> DraftSource | None:
@@ -127,8 +133,9 @@ def _source(draft: str, target: Any, settings: Settings, progress: Progress) -> 
 
     kind, _, ref = draft.partition(":")
     if kind != "model":
-        return drafts.make(draft, target)
+        return drafts.make(draft, target, settings.engine)
 
     from models import load
 
-    return drafts.model_source(target, load(ref, dtype=settings.dtype, progress=progress))
+    model = load(ref, dtype=settings.dtype, progress=progress)
+    return drafts.model_source(target, model, settings.engine)

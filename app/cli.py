@@ -163,7 +163,8 @@ def _help(option: Option) -> str:
 def _epilog() -> str:
     width = max(map(len, COMMANDS)) + 2
     lines = [f"  {name:{width}}{about}" for name, about in COMMANDS.items()]
-    return "\n".join(["commands:", *lines, "", "specchat COMMAND --help says more about one."])
+    codes = "exit codes: 0 done, 1 failure, 2 wrong use, 3 no usable model, 130 interrupted"
+    return "\n".join(["commands:", *lines, "", "specchat COMMAND --help says more about one.", "", codes])
 
 
 class _Version(argparse.Action):

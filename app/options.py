@@ -53,8 +53,19 @@ def _text(got: object) -> str:
 
 
 def text(metavar: str) -> Kind:
-    """Any text."""
+    """Any text, also none."""
     return Kind(metavar, _text, _text)
+
+
+def name(metavar: str) -> Kind:
+    """Text that names something."""
+
+    def read(got: object) -> str:
+        if not (value := _text(got)).strip():
+            raise _refuse("a name", got)
+        return value
+
+    return Kind(metavar, read, read)
 
 
 def texts(metavar: str) -> Kind:
@@ -71,9 +82,9 @@ def path(metavar: str) -> Kind:
     """A file; `~` is the home folder."""
 
     def read(got: object) -> Path:
-        if not (name := _text(got)):
+        if not (value := _text(got)):
             raise _refuse("a file name", got)
-        return Path(name).expanduser()
+        return Path(value).expanduser()
 
     return Kind(metavar, read, read)
 

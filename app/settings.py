@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from app.options import auto_or_whole, choice, number, option, options_of, path, text, texts, whole
+from app.options import auto_or_whole, choice, name, number, option, options_of, path, text, texts, whole
 from mlx_spec.options import EngineOptions, Limits, Sampling
 
 
@@ -19,7 +19,7 @@ class Settings:
     """
 
     model: str = option(
-        text("REF"), "target: builtin, a folder, a .gguf file, or org/name[@revision]", default="builtin"
+        name("REF"), "target: builtin, a folder, a .gguf file, or org/name[@revision]", default="builtin"
     )
     draft: str = option(
         choice("auto", "none", "lookup", "self", prefix="model:"), "draft source", default="auto"
@@ -68,7 +68,7 @@ class Settings:
 
     def _of(self, owner: type) -> dict[str, Any]:
         homes = ((row.home, row.attribute) for row in OPTIONS)
-        return {home[1]: getattr(self, name) for home, name in homes if home and home[0] is owner}
+        return {home[1]: getattr(self, attribute) for home, attribute in homes if home and home[0] is owner}
 
 
 OPTIONS = options_of(Settings)

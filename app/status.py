@@ -17,6 +17,11 @@ class Status:
         self._live = stream.isatty() and os.environ.get("TERM") != "dumb"
         self._shown = False
 
+    def show_passing(self, sentence: str) -> None:
+        """Show what is of interest only while it lasts: nothing outside a terminal."""
+        if self._live:
+            self.show(sentence)
+
     def show(self, sentence: str) -> None:
         text = neutralise(sentence)
         if self._live:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import random
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -12,8 +13,9 @@ from typing import Any
 
 from bench import report
 from bench.backends import BACKENDS, find_blas, measure_in_child
-from bench.interleave import Way, interleave
+from bench.interleave import Turns, Way, interleave
 from bench.prompts import PROMPTS
+from bench.ways import settle
 from mlx_spec.errors import SpecError
 from models import load
 from models.loaded import Loaded
@@ -85,13 +87,14 @@ def _measure(comparison: Comparison, options: argparse.Namespace) -> dict[str, A
         target.tokenizer.apply_chat_template([{"role": "user", "content": text}], add_generation_prompt=True)
         for text in PROMPTS
     ]
-    for way in comparison.ways(target, 4).values():
-        way(prompts[0])  # a first run pays for what later ones find ready
+    turns = Turns(tokens=8, order=random.Random(options.seed), settle=settle)
+    # A first answer pays for what later ones find ready.
+    turns.answer(comparison.ways(target, 4), prompts[0])
     runs = interleave(
         comparison.ways(target, options.tokens),
         prompts,
+        turns,
         blocks=options.blocks,
-        seed=options.seed,
         progress=lambda sentence: _say(f"{options.backend}: {sentence}"),
     )
     return {
@@ -110,8 +113,8 @@ def _parser(comparison: Comparison) -> argparse.ArgumentParser:
     )
     add = parser.add_argument
     add("--model", default="builtin", help="the target")
-    add("--blocks", type=_at_least_two, default=8, help="prompts, each answered every way")
-    add("--tokens", type=_at_least_two, default=32, help="tokens an answer, at most")
+    add("--blocks", type=_at_least(2), default=8, help="prompts, each answered every way")
+    add("--tokens", type=_at_least(20), default=40, help="tokens an answer, at most")
     add("--seed", type=int, default=0, help="of the order of the ways")
     add(
         "--blas",
@@ -122,11 +125,15 @@ def _parser(comparison: Comparison) -> argparse.ArgumentParser:
     return parser
 
 
-def _at_least_two(text: str) -> int:
-    """Pairs need two to have an interval, and an answer two tokens to have a time between them."""
-    if int(text) < 2:
-        raise argparse.ArgumentTypeError("must be at least 2")
-    return int(text)
+def _at_least(least: int) -> Callable[[str], int]:
+    """Two blocks have an interval between them, and twenty tokens a turn that can be timed."""
+
+    def number(text: str) -> int:
+        if int(text) < least:
+            raise argparse.ArgumentTypeError(f"must be at least {least}")
+        return int(text)
+
+    return number
 
 
 def _say(sentence: str) -> None:

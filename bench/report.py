@@ -40,7 +40,7 @@ def machine() -> dict[str, Any]:
         "processor": _processor(),
         "cores": os.cpu_count(),
         "python": platform.python_version(),
-        **{name: importlib.metadata.version(name) for name in ("mlx", "mlx-lm", "specchat")},
+        **{name: importlib.metadata.version(name) for name in ("mlx", "mlx-lm")},
     }
 
 

@@ -1,7 +1,7 @@
 """How much faster one way of decoding is than another, and how sure that is.
 
 Machines drift: heat and neighbours change their speed by more than the effects that are measured
-here. So the two ways run in turn on the same prompt, the pair is the unit, and a slow minute slows
+here. So the two ways take turns on the same prompt, the pair is the unit, and a slow minute slows
 both of its halves.
 """
 
@@ -24,7 +24,7 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Timing:
-    """One decoding.
+    """A stretch of decoding.
 
     Attributes:
         tokens: how many tokens `seconds` paid for.
@@ -33,6 +33,9 @@ class Timing:
 
     tokens: int
     seconds: float
+
+    def __add__(self, other: Timing) -> Timing:
+        return Timing(self.tokens + other.tokens, self.seconds + other.seconds)
 
 
 def tokens_per_second(timings: Sequence[Timing]) -> float:

@@ -1,18 +1,13 @@
-"""The ways of decoding that are compared: mlx-lm's own loop, and specchat's engine.
-
-Both are timed alike: by the clock of whoever consumes them, from the first round's arrival to the
-last one's.
-"""
+"""The ways of decoding that are compared: mlx-lm's own loop, and specchat's engine."""
 
 from __future__ import annotations
 
-import time
+from collections.abc import Iterator
 
 import mlx.core as mx
 from mlx_lm.generate import generation_stream, stream_generate
 
-from bench.interleave import Run, Way
-from bench.statistics import Timing
+from bench.interleave import Step, Way
 from mlx_spec import Engine, Limits, Sampling
 from models.loaded import Loaded
 
@@ -20,48 +15,33 @@ from models.loaded import Loaded
 def mlx_lm(target: Loaded, tokens: int) -> Way:
     """mlx-lm's `stream_generate`, greedy, at most `tokens` tokens."""
 
-    def run(prompt: list[int]) -> Run:
-        answer: list[int] = []
-        first = last = 0.0
+    def decode(prompt: list[int]) -> Iterator[Step]:
         for response in stream_generate(target.model, target.tokenizer, prompt, max_tokens=tokens):
-            last = time.perf_counter()
-            first = first or last
-            answer.append(response.token)
-        timing = Timing(len(answer) - 1, last - first)
-        if answer[-1] in target.tokenizer.eos_token_ids:
-            answer.pop()
-        _drain()
-        return Run(answer, timing)
+            ended = response.token in target.tokenizer.eos_token_ids
+            yield Step(0, []) if ended else Step(1, [response.token])
 
-    return run
+    return decode
 
 
 def specchat(target: Loaded, tokens: int, draft: str | None = None, k: int = 0) -> Way:
     """specchat's engine, greedy, at most `tokens` tokens; plain without a draft source.
 
-    Each run has an engine of its own: a source that remembered an earlier run of the same prompt
-    would propose that run's answer.
+    Each answer has an engine of its own: a source that remembered an earlier answer to the same
+    prompt would propose it.
     """
 
-    def run(prompt: list[int]) -> Run:
+    def decode(prompt: list[int]) -> Iterator[Step]:
         engine = Engine(target, draft, k=k)
-        answer: list[int] = []
-        first = last = 0.0
+        before = 0
         for event in engine.generate(prompt, Sampling(), Limits(max_tokens=tokens)):
-            last = time.perf_counter()
-            first = first or last
-            answer.extend(event.tokens)
-        metrics = engine.metrics
-        ended = metrics.finish_reason == "stop"  # the end token is no part of the answer but was paid for
-        timing = Timing(len(answer) + ended - metrics.first_tokens, last - first)
-        _drain()
-        return Run(answer, timing, metrics.drafted, metrics.accepted, metrics.rounds)
+            done = engine.metrics.completion_tokens
+            yield Step(done - before, event.tokens, event.k, event.accepted)
+            before = done
 
-    return run
+    return decode
 
 
-def _drain() -> None:
-    """Wait for what was started ahead and never needed: it would run in the next one's time."""
+def settle() -> None:
+    """Wait for what was started ahead; left alone, it would run in another way's time."""
     mx.synchronize()
     mx.synchronize(generation_stream)
-    mx.clear_cache()

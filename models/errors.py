@@ -6,8 +6,19 @@ from mlx_spec.errors import SpecError
 
 
 class ModelError(SpecError):
-    """A model is there but cannot be used: damaged, of an unknown kind, or unsafe to load."""
+    """A model is there but cannot be used: damaged, of an unknown kind, or unsafe to load.
+
+    Sentences may quote a file. Whatever is not printable in them, line ends and terminal codes
+    included, becomes a space.
+    """
+
+    def __init__(self, message: str, next_step: str) -> None:
+        super().__init__(_printable(message), _printable(next_step))
 
 
 class ModelMissing(ModelError):
     """A model is not there: no such file, no such repository, no way to fetch it."""
+
+
+def _printable(sentence: str) -> str:
+    return "".join(char if char.isprintable() else " " for char in sentence)

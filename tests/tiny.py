@@ -6,7 +6,9 @@ embeddings and widened weights keep greedy text from falling into one repeated t
 
 from __future__ import annotations
 
+import json
 import math
+from pathlib import Path
 from typing import Any
 
 import mlx.core as mx
@@ -155,3 +157,23 @@ def tiny_loaded(
         nbytes=nbytes,
     )
     return Loaded(model, tiny_tokenizer(eos), info)
+
+
+def save_tiny(folder: Path, loaded: Loaded, config: dict[str, Any]) -> Path:
+    """Write a tiny model as a folder in MLX format.
+
+    Args:
+        folder: is made.
+        loaded: from `tiny_loaded`.
+        config: of the same model, from `tiny_config`.
+
+    Returns:
+        The folder.
+    """
+    folder.mkdir(parents=True)
+    weights = dict(tree_flatten(loaded.model.parameters()))
+    mx.save_safetensors(str(folder / "model.safetensors"), weights, {"format": "mlx"})
+    ends = {"eos_token_id": sorted(loaded.tokenizer.eos_token_ids)}
+    (folder / "config.json").write_text(json.dumps({**config, **ends}))
+    loaded.tokenizer.save_pretrained(folder)
+    return folder

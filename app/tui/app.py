@@ -1,0 +1,280 @@
+"""The chat screen: it turns keys into requests and the engine's events into words."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+from rich.text import Text
+from textual.app import App, ComposeResult
+from textual.binding import Binding
+from textual.theme import Theme
+
+from app.display import neutralise
+from app.tui import origins, palette
+from app.tui.answer import Answer
+from app.tui.clipboard import copy_to_system
+from app.tui.conversation import Conversation
+from app.tui.prompt import Prompt
+from app.tui.status import Facts, Sentence, State, StatusLine
+from app.tui.transcript import Notice, Transcript
+from app.worker import Emitted, Event, Failed, Finished, Loading, Ready, Snapshot, Started, Worker
+
+DRAIN_EVERY = 0.1  # seconds
+QUIT_WITHIN = 2.0  # seconds between two Ctrl+C
+TERMINATED = 128 + signal.SIGTERM
+
+THEME = Theme(
+    name="specchat",
+    primary=palette.ACCENT,
+    secondary=palette.MUTED,
+    accent=palette.ACCENT,
+    warning=palette.WARM,
+    error=palette.BAD,
+    success=palette.GOOD,
+    foreground=palette.INK,
+    background=palette.GROUND,
+    surface=palette.RAISED,
+    panel=palette.FAINT,
+)
+ENDINGS = {
+    "interrupt": "■ stopped",
+    "length": "■ cut at the length limit; --max-tokens raises it",
+    "error": "■ ended by an error",
+}
+
+
+class Chat(App[int]):
+    """One conversation with one assistant."""
+
+    TITLE = "specchat"
+    ENABLE_COMMAND_PALETTE = False
+    CSS = """
+    Screen { background: $background; }
+    Screen.-tiny Sentence { display: none; }
+    ToastRack { dock: top; align-vertical: top; }
+    Toast { padding: 0 1; background: $surface; }
+    """
+    VERTICAL_BREAKPOINTS = [(0, "-tiny"), (12, "-normal")]  # noqa: RUF012
+    BINDINGS = [  # noqa: RUF012 - Textual reads it from the class
+        Binding("escape", "stop", "Stop", priority=True),
+        Binding("ctrl+c", "interrupt", "Copy, stop or quit", priority=True),
+        Binding("ctrl+q", "quit", "Quit", priority=True),
+        Binding("f2", "origins", "Tokens by origin", priority=True),
+        Binding("pageup", "scroll(-1)", "Scroll back", priority=True),
+        Binding("pagedown", "scroll(1)", "Scroll on", priority=True),
+    ]
+
+    def __init__(self, worker: Worker, *, clock: Callable[[], float] = time.monotonic) -> None:
+        # Without colour, Textual draws in the terminal's own two; otherwise in shades of grey.
+        super().__init__(ansi_color=True if os.environ.get("NO_COLOR") is not None else None)
+        self._worker = worker
+        self._clock = clock
+        self._conversation = Conversation()
+        self._answer: Answer | None = None  # of the turn under way
+        self._facts = Facts()
+        self._doing = "Loading the model."
+        self._show_origins = False
+        self._asked_to_quit = -QUIT_WITHIN
+        self.failure: Failed | None = None  # why there is no model
+
+    def compose(self) -> ComposeResult:
+        """Transcript, prompt, status."""
+        yield Transcript()
+        yield Prompt()
+        yield StatusLine()
+        yield Sentence()
+
+    def on_mount(self) -> None:
+        """Show the first frame, and only then load."""
+        self.register_theme(THEME)
+        self.theme = THEME.name
+        self.query_one(Prompt).focus()
+        self._show_status()
+        self.set_interval(DRAIN_EVERY, self.drain)
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, self.exit, TERMINATED)
+        self.call_after_refresh(self._worker.start)
+
+    # Events of the engine
+
+    def drain(self) -> None:
+        """Take in what the engine said since the last time."""
+        rounds: list[Emitted] = []
+        for event in self._worker.drain():
+            if isinstance(event, Emitted):
+                rounds.append(event)
+                continue
+            self._take_rounds(rounds)
+            rounds = []
+            self._take(event)
+        self._take_rounds(rounds)
+
+    def _take_rounds(self, rounds: list[Emitted]) -> None:
+        if not rounds or self._answer is None:
+            return
+        self._answer.add([event.round for event in rounds])
+        self._change(State.GENERATING, snapshot=rounds[-1].snapshot)
+
+    def _take(self, event: Event) -> None:
+        match event:
+            case Loading():
+                self._say(event.sentence)
+            case Ready():
+                self._be_ready(event)
+            case Started():
+                self._change(State.READING, snapshot=_before(self._facts.snapshot))
+            case Finished():
+                self._finish(event)
+            case Failed():
+                self._fail(event)
+
+    def _be_ready(self, event: Ready) -> None:
+        self.query_one(Prompt).entitle(event.model, event.draft)
+        for warning in event.warnings:
+            self.query_one(Transcript).notify_reader(Notice("!", warning))
+        self._facts = replace(self._facts, context_limit=event.context_limit)
+        self._change(State.READY)
+        self._say(speculation(event.snapshot))
+        if self._conversation.question is not None:
+            self._request()
+
+    def _finish(self, event: Finished) -> None:
+        assert self._answer is not None
+        self._answer.finish(ENDINGS.get(event.reason, ""))
+        self._conversation.settle(self._answer.text)
+        self._answer = None
+        self._change(State.STOPPED if event.reason == "interrupt" else State.READY)
+
+    def _fail(self, event: Failed) -> None:
+        if event.loading:
+            self.failure = event
+            self._say("There is no model. Ctrl+Q quits.")
+        if self._answer is not None:
+            self.query_one(Transcript).break_off(self._answer)
+            self._answer = None
+            self.query_one(Prompt).give_back(self._conversation.withdraw())
+        self.query_one(Transcript).notify_reader(Notice("▲", event.message, event.next_step))
+        self._change(State.ERROR)
+
+    # What the user does
+
+    def on_prompt_sent(self, message: Prompt.Sent) -> None:
+        """Ask, or say why not."""
+        if not message.text.strip():
+            return
+        if self.failure is not None:
+            self._hint("There is no model to answer. Ctrl+Q quits.")
+        elif self._answer is not None and self._facts.state is State.LOADING:
+            self._hint("One prompt is waiting already. Esc takes it back.")
+        elif self._answer is not None:
+            self._hint("An answer is running. Esc stops it.")
+        else:
+            self._ask(message.text)
+
+    def _ask(self, question: str) -> None:
+        self.query_one(Prompt).clear()
+        self._conversation.ask(question)
+        self._answer = self.query_one(Transcript).ask(question, show_origins=self._show_origins)
+        if self._facts.state is State.LOADING:
+            self._answer.note("◌ Your prompt waits until the model is loaded. Esc takes it back.")
+        else:
+            self._request()
+
+    def _request(self) -> None:
+        assert self._answer is not None
+        self._answer.note("")
+        self._worker.answer(self._conversation.request())
+        self._change(State.READING, snapshot=_before(self._facts.snapshot))
+
+    def action_stop(self) -> None:
+        """End the answer under way and keep it; take a waiting prompt back; else do nothing."""
+        if self._answer is None:
+            return
+        if self._facts.state is State.LOADING:
+            self.query_one(Transcript).withdraw()
+            self._answer = None
+            self.query_one(Prompt).give_back(self._conversation.withdraw())
+        else:
+            self._worker.stop()
+
+    def action_interrupt(self) -> None:
+        """Copy a selection; else stop; else quit at the second time."""
+        selected = self.query_one(Prompt).selected_text or self.screen.get_selected_text()
+        if selected:
+            self.copy_to_clipboard(selected)
+            self.screen.clear_selection()
+        elif self._answer is not None:
+            self.action_stop()
+        elif self._clock() - self._asked_to_quit < QUIT_WITHIN:
+            self.exit(0)
+        else:
+            self._asked_to_quit = self._clock()
+            self._hint("Press Ctrl+C again to quit.", timeout=QUIT_WITHIN)
+
+    async def action_quit(self) -> None:
+        """Quit."""
+        self.exit(0)
+
+    def on_prompt_quit(self) -> None:
+        """Quit."""
+        self.exit(0)
+
+    def action_scroll(self, pages: int) -> None:
+        """Scroll the transcript."""
+        self.query_one(Transcript).turn(pages)
+
+    def action_origins(self) -> None:
+        """Show each token's origin, or Markdown again."""
+        self._show_origins = not self._show_origins
+        self.query_one(Transcript).show_origins(self._show_origins)
+        self._show_status()
+
+    def copy_to_clipboard(self, text: str) -> None:
+        """Copy, and say what really happened: a terminal never answers whether it did."""
+        if copy_to_system(text):
+            self._hint(f"Copied {len(text)} characters.")
+            return
+        super().copy_to_clipboard(text)
+        self._hint(f"Sent {len(text)} characters to the terminal's clipboard (OSC 52).")
+
+    # Words
+
+    def _hint(self, text: str, timeout: float = 4) -> None:
+        self.notify(text, timeout=timeout, markup=False)
+
+    def _say(self, sentence: str) -> None:
+        self._doing = neutralise(sentence)
+        self._show_status()
+
+    def _change(self, state: State, snapshot: Snapshot | None = None) -> None:
+        if snapshot is not None:
+            self._facts = replace(self._facts, snapshot=snapshot)
+            self._doing = neutralise(speculation(snapshot))
+        self._facts = replace(self._facts, state=state)
+        self._show_status()
+
+    def _show_status(self) -> None:
+        self.query_one(StatusLine).facts = self._facts
+        self.query_one(Sentence).text = origins.legend() if self._show_origins else Text(self._doing)
+
+
+def _before(snapshot: Snapshot | None) -> Snapshot | None:
+    """What is still true of the last answer's numbers when a new one begins."""
+    if snapshot is None:
+        return None
+    return replace(snapshot, tok_s=None, acceptance_rate=None, acceptance_length=None, ttft_s=None)
+
+
+def speculation(snapshot: Snapshot) -> str:
+    """What speculation does, and why, in one sentence."""
+    doing = {
+        "off": "Speculation is off",
+        "measuring": "Speculation waits",
+        "parked": "Speculation is parked",
+        "speculating": f"Speculating with {snapshot.source}",
+    }[snapshot.state]
+    return f"{doing}: {snapshot.reason}." if snapshot.reason else f"{doing}."

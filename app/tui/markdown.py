@@ -1,0 +1,133 @@
+"""Closed Markdown blocks as rows.
+
+The text comes from a model, so nothing in it may vanish or act: no raw HTML, no entity that could
+decode to a control character, no link that a click follows, no image.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+from pygments.token import (
+    Comment,
+    Generic,
+    Keyword,
+    Literal,
+    Name,
+    Number,
+    Operator,
+    String,
+)
+from rich import markdown as rich_markdown
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.rule import Rule
+from rich.segment import Segment
+from rich.style import Style
+from rich.syntax import ANSISyntaxTheme, Syntax
+from rich.text import Text
+
+from app.tui import palette
+from app.tui.blocks import Block
+from app.tui.rows import Row, fold, lay_out
+
+CODE = Style(color=palette.INK, bgcolor=palette.RAISED)
+LABEL = Style(color=palette.MUTED, bgcolor=palette.RAISED)
+MARGIN = 2  # cells left and right of code
+
+_THEME = ANSISyntaxTheme(
+    {
+        Comment: Style(color=palette.MUTED, italic=True),
+        Keyword: Style(color=palette.ACCENT),
+        Operator.Word: Style(color=palette.ACCENT),
+        String: Style(color=palette.GOOD),
+        Number: Style(color=palette.WARM),
+        Literal: Style(color=palette.WARM),
+        Name.Function: Style(bold=True),
+        Name.Class: Style(bold=True),
+        Name.Decorator: Style(color=palette.WARM),
+        Generic.Deleted: Style(color=palette.BAD),
+        Generic.Inserted: Style(color=palette.GOOD),
+        Generic.Heading: Style(bold=True),
+    }
+)
+_PARSER = MarkdownIt("commonmark", {"html": False}).enable(["strikethrough", "table"])
+_PARSER.disable(["autolink", "entity", "html_block", "html_inline", "image", "reference"])
+
+
+def render(block: Block, width: int) -> list[Row]:
+    """The rows of a closed block, at most `width` cells wide."""
+    if block.language is None:
+        return lay_out(_Markdown(block.text), width)
+    highlighted = Syntax(block.text, block.language, theme=_THEME).highlight(block.text)
+    rows = label(block.language, width)
+    for line in highlighted.split("\n", allow_blank=True)[: block.text.count("\n") + 1]:
+        rows.extend(code(line, width))
+    return rows
+
+
+def label(language: str, width: int) -> list[Row]:
+    """What stands above code."""
+    return fold(Text(language, LABEL), width, style=LABEL, margin=MARGIN) if language else []
+
+
+def code(line: Text, width: int) -> list[Row]:
+    """One line of code."""
+    return fold(line, width, style=CODE, margin=MARGIN)
+
+
+class _Heading(rich_markdown.Heading):
+    LEVEL_ALIGN: ClassVar = {f"h{level}": "left" for level in range(1, 7)}
+
+
+class _Rule(rich_markdown.HorizontalRule):
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        yield Rule(style="markdown.hr", characters="─")
+
+
+class _Code(rich_markdown.CodeBlock):
+    """Code inside a list or a quote; at the margin it is a block of its own."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        block = Block(str(self.text).rstrip(), self.lexer_name)
+        for row in render(block, options.max_width):
+            yield from row.strip
+            yield Segment.line()
+
+
+class _Item(rich_markdown.ListItem):
+    def render_number(
+        self, console: Console, options: ConsoleOptions, number: int, last_number: int
+    ) -> RenderResult:
+        mark = f"{number}. "
+        style = console.get_style("markdown.item.number")
+        inner = options.update(width=max(options.max_width - len(mark), 1))
+        for at, line in enumerate(console.render_lines(self.elements, inner, style=self.style)):
+            yield Segment(mark if at == 0 else " " * len(mark), style)
+            yield from line
+            yield Segment.line()
+
+
+class _Markdown(rich_markdown.Markdown):
+    elements: ClassVar = {
+        **rich_markdown.Markdown.elements,
+        "heading_open": _Heading,
+        "fence": _Code,
+        "code_block": _Code,
+        "hr": _Rule,
+        "list_item_open": _Item,
+    }
+
+    def __init__(self, text: str) -> None:
+        super().__init__("", hyperlinks=False)
+        self.markup = text
+        self.parsed = [_keep_line_breaks(token) for token in _PARSER.parse(text)]
+
+
+def _keep_line_breaks(token: Token) -> Token:
+    """A model that breaks a line means it, as in verse."""
+    for child in token.children or []:
+        if child.type == "softbreak":
+            child.type = "hardbreak"
+    return token

@@ -1,0 +1,118 @@
+"""Rows of the screen: text broken to a width, which still knows where its real lines end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from rich.cells import cell_len, get_character_cell_size
+from rich.console import Console, RenderableType
+from rich.segment import Segment
+from rich.style import Style
+from rich.text import Text
+from rich.theme import Theme
+from textual.strip import Strip
+
+from app.tui import palette
+
+TAB = 4  # cells
+
+# Never writes anywhere: it only lays text out.
+CONSOLE = Console(
+    width=80,
+    color_system="truecolor",
+    force_terminal=True,
+    markup=False,
+    emoji=False,
+    highlight=False,
+    legacy_windows=False,
+    _environ={},
+    theme=Theme(
+        {
+            "markdown.h1": Style(bold=True, underline=True),
+            "markdown.h2": Style(bold=True),
+            "markdown.h3": Style(bold=True),
+            "markdown.h4": Style(bold=True, italic=True),
+            "markdown.h5": Style(italic=True),
+            "markdown.h6": Style(italic=True),
+            "markdown.code": Style(color=palette.WARM, bgcolor=palette.RAISED),
+            "markdown.em": Style(italic=True),
+            "markdown.strong": Style(bold=True),
+            "markdown.s": Style(strike=True),
+            "markdown.block_quote": Style(color=palette.MUTED),
+            "markdown.hr": Style(color=palette.FAINT),
+            "markdown.item.bullet": Style(color=palette.ACCENT),
+            "markdown.item.number": Style(color=palette.ACCENT),
+            "markdown.link": Style(underline=True),
+            "markdown.link_url": Style(color=palette.MUTED),
+            "markdown.table.border": Style(color=palette.FAINT),
+            "markdown.table.header": Style(bold=True),
+        }
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row of the screen.
+
+    Attributes:
+        strip: what is drawn, at most the width that it was made for.
+        start, end: the characters of the strip that are text; around them is decoration.
+        joint: what stands in the text between this row and the next: a line's end, or what was cut
+            where the width ended.
+    """
+
+    strip: Strip
+    start: int = 0
+    end: int | None = None
+    joint: str = "\n"
+
+
+BLANK = Row(Strip([]))
+
+
+def wrap(text: Text, width: int) -> list[Row]:
+    """Break one line of prose at words."""
+    text.expand_tabs(TAB)
+    plain, at = text.plain, 0
+    rows: list[Row] = []
+    for part in text.wrap(CONSOLE, max(width, 1), overflow="fold"):
+        start = plain.index(part.plain, at)
+        if rows:
+            rows[-1] = replace(rows[-1], joint=plain[at:start])
+        rows.append(Row(Strip(part.render(CONSOLE))))
+        at = start + len(part.plain)
+    return rows
+
+
+def fold(text: Text, width: int, *, style: Style, margin: int) -> list[Row]:
+    """Break one line of code wherever the width ends, on a ground of `style` with a margin at both sides."""
+    text.expand_tabs(TAB)
+    inner = max(width - 2 * margin, 1)
+    breaks, used = [], 0
+    for at, character in enumerate(text.plain):
+        cells = get_character_cell_size(character)
+        if used + cells > inner and used:
+            breaks.append(at)
+            used = 0
+        used += cells
+    edge = Segment(" " * margin, style)
+    rows = []
+    lines = text.divide(breaks)
+    for at, line in enumerate(lines):
+        fill = Segment(" " * max(width - margin - cell_len(line.plain), 0), style)
+        body = Segment.apply_style(line.render(CONSOLE), style)
+        joint = "" if at < len(lines) - 1 else "\n"
+        rows.append(Row(Strip([edge, *body, fill]), margin, margin + len(line), joint))
+    return rows
+
+
+def lay_out(renderable: RenderableType, width: int) -> list[Row]:
+    """The rows of a rich renderable, without blank ones at both ends."""
+    options = CONSOLE.options.update(width=max(width, 1), height=None)
+    rows = [Row(Strip(line)) for line in CONSOLE.render_lines(renderable, options, pad=False)]
+    while rows and not rows[0].strip.text.strip():
+        del rows[0]
+    while rows and not rows[-1].strip.text.strip():
+        del rows[-1]
+    return rows

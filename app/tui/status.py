@@ -1,0 +1,137 @@
+"""The status: what the engine does, in words, a symbol and numbers, and one sentence below."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from rich.cells import cell_len
+from rich.style import Style
+from rich.text import Text
+from textual.app import RenderResult
+from textual.reactive import reactive
+from textual.widget import Widget
+
+from app.tui import palette
+from app.worker import Snapshot
+
+
+class State(Enum):
+    """What goes on: the symbol, the words, the colour."""
+
+    LOADING = ("◌", "loading", palette.MUTED)
+    READY = ("○", "ready", palette.GOOD)
+    READING = ("◐", "reading prompt", palette.ACCENT)
+    GENERATING = ("●", "generating", palette.ACCENT)
+    STOPPED = ("■", "stopped", palette.WARM)
+    ERROR = ("▲", "error", palette.BAD)
+
+    @property
+    def busy(self) -> bool:
+        """An answer is being made."""
+        return self in (State.READING, State.GENERATING)
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What the status line shows. None is shown as `-`."""
+
+    state: State = State.LOADING
+    snapshot: Snapshot | None = None
+    context_limit: int | None = None
+
+
+# (name, unit) of K, speed, acceptance rate, acceptance length, time to the first token, context used.
+_FULL = (
+    ("K ", ""),
+    ("", " tokens/s"),
+    ("acceptance rate ", ""),
+    ("acceptance length ", ""),
+    ("first token ", ""),
+    ("context ", " tokens"),
+)
+_MEDIUM = (
+    ("K ", ""),
+    ("", " tok/s"),
+    ("acceptance rate ", ""),
+    ("length ", ""),
+    ("TTFT ", ""),
+    ("context ", ""),
+)
+_SHORT = (("K ", ""), ("", " tok/s"), ("rate ", ""), ("length ", ""), ("TTFT ", ""), ("ctx ", ""))
+_SHORTEST = (("K ", ""), ("", " tok/s"), ("rate ", ""), ("len ", ""), ("TTFT ", ""), ("ctx ", ""))
+_FORMS = ((_FULL, 3), (_MEDIUM, 3), (_SHORT, 3), (_SHORT, 2), (_SHORTEST, 2), (_SHORTEST, 1))
+
+
+def values(facts: Facts) -> list[str]:
+    """The numbers, in the order of the line; `-` for what is not known."""
+    now = facts.snapshot
+    if now is None:
+        return ["-", "-", "-", "-", "-", f"-/{facts.context_limit or '-'}"]
+    return [
+        str(now.k),
+        _shown(now.tok_s, "{:.1f}" if (now.tok_s or 0) < 100 else "{:.0f}"),
+        _shown(now.acceptance_rate, "{:.0%}"),
+        _shown(now.acceptance_length, "{:.2f}"),
+        _shown(now.ttft_s, "{:.2f} s" if (now.ttft_s or 0) < 10 else "{:.1f} s"),
+        f"{now.context_used}/{facts.context_limit or '-'}",
+    ]
+
+
+def _shown(value: float | None, form: str) -> str:
+    return "-" if value is None else form.format(value)
+
+
+def line(facts: Facts, width: int) -> Text:
+    """The longest form that fits `width` cells; where none does, whole fields are left out at the end."""
+    symbol, words, colour = facts.state.value
+    head = Text.assemble((f"{symbol} {words}", Style(color=colour, bold=True)))
+    numbers = values(facts)
+    for form, gap in _FORMS:
+        text = head.copy()
+        for (name, unit), value in zip(form, numbers, strict=True):
+            field = Text.assemble((name, palette.MUTED), value, (unit, palette.MUTED))
+            if (form, gap) == _FORMS[-1] and cell_len(text.plain) + gap + cell_len(field.plain) > width:
+                break
+            text.append(" " * gap).append_text(field)
+        if cell_len(text.plain) <= width:
+            return text
+    head.truncate(width)
+    return head
+
+
+class StatusLine(Widget):
+    """One row, always there."""
+
+    DEFAULT_CSS = """
+    StatusLine {
+        height: 1;
+        padding: 0 2;
+    }
+    """
+
+    facts = reactive(Facts())
+
+    def render(self) -> RenderResult:
+        """The line for this width."""
+        return line(self.facts, self.content_size.width)
+
+
+class Sentence(Widget):
+    """Why speculation is off, how far loading is, what a key did: one thing at a time, in full."""
+
+    DEFAULT_CSS = """
+    Sentence {
+        height: auto;
+        min-height: 1;
+        max-height: 3;
+        padding: 0 2;
+        color: $text-muted;
+    }
+    """
+
+    text = reactive(Text(), layout=True)
+
+    def render(self) -> RenderResult:
+        """The sentence."""
+        return self.text

@@ -1,0 +1,118 @@
+"""The transcript: questions, answers and notices. It follows its end while the reader is there."""
+
+from __future__ import annotations
+
+from rich.style import Style
+from rich.text import Text
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.widgets import Static
+
+from app.display import neutralise
+from app.tui import palette
+from app.tui.answer import Answer
+
+
+class Question(Static):
+    """What the user asked."""
+
+    DEFAULT_CSS = """
+    Question {
+        max-width: 112;
+        margin: 0 2 1 2;
+        padding: 0 1;
+        border-left: outer $primary;
+        background: $surface;
+    }
+    """
+
+    def __init__(self, text: str) -> None:
+        super().__init__(Content(neutralise(text)), markup=False)
+
+
+class Notice(Static):
+    """A word from the program itself: a warning, or a failure with its next step."""
+
+    DEFAULT_CSS = """
+    Notice { margin: 0 2 1 2; }
+    """
+
+    def __init__(self, symbol: str, message: str, next_step: str = "") -> None:
+        head = Style(color=palette.BAD if symbol == "▲" else palette.WARM, bold=True)
+        text = Text.assemble((f"{symbol} ", head), neutralise(message))
+        if next_step:
+            text.append(f"\n  {neutralise(next_step)}", palette.MUTED)
+        super().__init__(text, markup=False)
+
+
+class Welcome(Static):
+    """What an empty chat shows."""
+
+    DEFAULT_CSS = """
+    Welcome { margin: 1 2; color: $text-muted; }
+    """
+
+    def __init__(self) -> None:
+        name = Style(color=palette.ACCENT, bold=True)
+        super().__init__(
+            Text.assemble(("specchat", name), "\nA draft proposes, the model decides."),
+            markup=False,
+        )
+
+
+class Transcript(VerticalScroll):
+    """Holds the chat. The prompt keeps the keyboard."""
+
+    DEFAULT_CSS = """
+    Transcript {
+        height: 1fr;
+        padding: 1 0 0 0;
+        scrollbar-size-vertical: 1;
+        scrollbar-color: $panel;
+        scrollbar-background: $background;
+        scrollbar-background-hover: $background;
+        scrollbar-background-active: $background;
+    }
+    """
+
+    can_focus = False
+
+    def on_mount(self) -> None:
+        """Hold on to the end. Textual lets go when the reader scrolls up, and holds on again at the end."""
+        self.mount(Welcome())
+        self.anchor()
+
+    def ask(self, question: str, *, show_origins: bool) -> Answer:
+        """Add a question and an empty answer, and go to the end."""
+        self.query(Welcome).remove()
+        answer = Answer(show_origins=show_origins)
+        self.mount(Question(question), answer)
+        self.anchor()
+        return answer
+
+    def break_off(self, answer: Answer) -> None:
+        """Keep what a failed answer said; if that is nothing, let it go."""
+        if answer.text:
+            answer.finish("■ broken off")
+        else:
+            answer.remove()
+
+    def turn(self, pages: int) -> None:
+        """Scroll by pages, with one row in common."""
+        # Without this check a short chat would let go of its end and never hold on again.
+        if self.max_scroll_y > 0:
+            self.scroll_relative(y=pages * max(self.size.height - 1, 1), animate=False)
+
+    def withdraw(self) -> None:
+        """Take the last question and its answer back."""
+        self.query(Question).last().remove()
+        self.query(Answer).last().remove()
+
+    def notify_reader(self, notice: Notice) -> None:
+        """Add a notice at the end."""
+        self.mount(notice)
+
+    def show_origins(self, shown: bool) -> None:
+        """Show or hide token origins everywhere."""
+        for answer in self.query(Answer):
+            answer.show_origins = shown

@@ -1,0 +1,127 @@
+"""GGUF files converted once to MLX folders, and kept.
+
+A conversion is named after the file's identity and the converter's version, written beside its place
+and moved there in one step, so two processes can convert at once and a killed one leaves nothing that
+looks whole. A manifest in it tells a damaged conversion from a whole one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from models import folder as model_folder
+from models.errors import ModelError
+from models.locations import models_dir
+
+VERSION = 1  # of the converter; a change makes every file convert anew
+_MANIFEST = "conversion.json"
+_HASHED_HEAD = 1 << 20  # bytes of the file that count for its identity, besides its size and time
+_HASHED_WHOLE = 32 << 20  # bytes; larger files are checked by their size and their header
+
+Progress = Callable[[str], None]
+
+
+@contextmanager
+def converted(gguf: Path, progress: Progress) -> Iterator[Path]:
+    """The MLX folder of the GGUF file at `gguf`, converted now if it was not before.
+
+    The folder is valid inside the `with` block: where nothing can be kept, it is a temporary one.
+
+    Raises:
+        ModelError: if the file is damaged or of an unsupported kind.
+        OSError: if it cannot be read, or not even a temporary folder can be written.
+    """
+    kept = models_dir() / "converted" / f"{gguf.stem}-{_identity(gguf)}"
+    if kept.exists():
+        if (damage := _damage(kept)) is None:
+            yield kept
+            return
+        progress(f"The converted model in {kept} is damaged ({damage}); converting it again.")
+    try:
+        _discard(kept)
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        staging = Path(tempfile.mkdtemp(prefix=".new-", dir=kept.parent))
+    except OSError as error:
+        progress(
+            f"{kept.parent} cannot be written ({error.strerror}), so {gguf.name} is converted anew each time."
+        )
+        with tempfile.TemporaryDirectory(prefix="specchat-") as temporary:
+            _convert(gguf, Path(temporary), progress)
+            yield Path(temporary)
+        return
+    try:
+        _convert(gguf, staging, progress)
+        try:
+            staging.rename(kept)
+        except OSError:
+            # Another process was faster. Its conversion is as good as this one.
+            if _damage(kept) is not None:
+                raise
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)
+    yield kept
+
+
+def _identity(gguf: Path) -> str:
+    """A short name for this very file: its size, its time, and the first bytes of it."""
+    stat = gguf.stat()
+    with gguf.open("rb") as file:
+        head = file.read(_HASHED_HEAD)
+    digest = hashlib.sha256(f"{VERSION}:{stat.st_size}:{stat.st_mtime_ns}:".encode())
+    digest.update(head)
+    return digest.hexdigest()[:16]
+
+
+def _convert(gguf: Path, into: Path, progress: Progress) -> None:
+    # MLX is imported only when there is something to convert.
+    import mlx.core as mx
+
+    from models.gguf.architecture import configuration, weights
+    from models.gguf.header import read_header
+    from models.gguf.tokens import write_tokenizer
+
+    progress(f"Converting {gguf.name} to MLX, once.")
+    header = read_header(gguf)
+    config = configuration(header)
+    config["eos_token_id"] = write_tokenizer(header, into)
+    (into / "config.json").write_text(json.dumps(config, indent=1), "utf-8")
+    mx.save_safetensors(str(into / "model.safetensors"), weights(header, config), {"format": "mlx"})
+    files = {file.name: _fingerprint(file) for file in sorted(into.iterdir())}
+    (into / _MANIFEST).write_text(json.dumps({"source": str(gguf), "files": files}, indent=1), "utf-8")
+
+
+def _fingerprint(file: Path) -> str:
+    """Size and, for a small file, hash. The hash of gigabytes would cost more than the start itself."""
+    size = file.stat().st_size
+    return f"{size}:{hashlib.sha256(file.read_bytes()).hexdigest()}" if size <= _HASHED_WHOLE else str(size)
+
+
+def _damage(kept: Path) -> str | None:
+    """What is wrong with a conversion, or None."""
+    try:
+        expected = model_folder.read_json(kept / _MANIFEST).get("files")
+        if not isinstance(expected, dict) or not expected:
+            return "its list of files is empty"
+        for name, fingerprint in expected.items():
+            if _fingerprint(kept / name) != fingerprint:
+                return f"{name} has changed"
+        model_folder.check(kept)
+    except OSError as error:
+        return f"{Path(error.filename or kept).name}: {error.strerror}"
+    except ModelError as error:
+        return error.message.rstrip(".")
+    return None
+
+
+def _discard(kept: Path) -> None:
+    """Remove a damaged conversion. It is moved away first, so that no one meets half of it."""
+    if kept.exists():
+        trash = Path(tempfile.mkdtemp(prefix=".old-", dir=kept.parent))
+        kept.replace(trash / kept.name)
+        shutil.rmtree(trash, ignore_errors=True)

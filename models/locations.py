@@ -1,0 +1,61 @@
+"""The only source of paths: where configuration, chats, models and caches are.
+
+`SPECCHAT_HOME` puts all of them in one folder. Nothing here creates a folder.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import platformdirs
+
+_APP = "specchat"
+
+
+def _home() -> Path | None:
+    home = os.environ.get("SPECCHAT_HOME")
+    return Path(home).expanduser() if home else None
+
+
+def config_dir() -> Path:
+    """The folder of the configuration."""
+    return _home() or platformdirs.user_config_path(_APP)
+
+
+def config_file() -> Path:
+    """The configuration file."""
+    return config_dir() / "config.toml"
+
+
+def data_dir() -> Path:
+    """The folder of what cannot be made again, such as saved chats."""
+    home = _home()
+    return home / "data" if home else platformdirs.user_data_path(_APP)
+
+
+def cache_dir() -> Path:
+    """The folder of what can be made again, such as measurements."""
+    home = _home()
+    return home / "cache" if home else platformdirs.user_cache_path(_APP)
+
+
+def models_dir() -> Path:
+    """The folder of models that specchat made: converted GGUF files, trained drafts."""
+    return data_dir() / "models"
+
+
+def hub_dir() -> Path:
+    """The folder of hub downloads.
+
+    It is the cache that other hub clients share (`HF_HUB_CACHE`, `HF_HOME`), so a model that
+    another MLX program fetched is not fetched again.
+    """
+    home = _home()
+    if home:
+        return home / "hub"
+    if shared := os.environ.get("HF_HUB_CACHE"):
+        return Path(shared).expanduser()
+    base = os.environ.get("HF_HOME")
+    cache = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(base or f"{cache}/huggingface").expanduser() / "hub"

@@ -1,0 +1,243 @@
+"""`specchat ask`: the answer on stdout, everything else on stderr."""
+
+from __future__ import annotations
+
+import json
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scripted import ScriptedAssistant as Scripted
+from scripted import plain
+
+from mlx_spec.errors import PairMismatch, PromptTooLong, SpecError
+from mlx_spec.events import Round
+from models.errors import ModelError, ModelMissing
+
+DRAFT = "draft:lookup"
+SPECULATIVE = [
+    Round([5, 6, 7], [DRAFT, DRAFT, "target"], [(DRAFT, "ab"), ("target", "c")], k=4, accepted=2),
+    Round([8], ["plain"], [("plain", "d")]),
+    Round(finish_reason="length"),
+]
+
+
+def test_the_answer_is_all_of_stdout(specchat: Any, assistant: Scripted) -> None:
+    outcome = specchat("ask", "Hi")
+    assert (outcome.code, outcome.out) == (0, "Hello there\n")
+    assert outcome.err == "specchat: Loading the script\n"
+    assert assistant.closed
+
+
+def test_an_answer_that_ends_its_line_gets_no_second_newline(specchat: Any, assistant: Scripted) -> None:
+    assistant.rounds = plain("done\n")
+    assert specchat("ask", "Hi").out == "done\n"
+
+
+@pytest.mark.parametrize(
+    ("argument", "stdin", "prompt"),
+    [
+        (["Hi"], None, "Hi"),
+        (["Hi"], b"", "Hi"),
+        (["Sum up"], b"line 1\nline 2\n", "Sum up\n\nline 1\nline 2"),
+        ([], b"from a pipe\r\n", "from a pipe"),
+        (["-"], b"from a pipe", "from a pipe"),
+        ([], b"\xef\xbb\xbfwith a mark", "with a mark"),
+        (["--", "--temp"], None, "--temp"),
+        (["-1 + 1 = ?"], None, "-1 + 1 = ?"),
+        ([], "한국어 👍🏽".encode(), "한국어 👍🏽"),
+        ([], b"x" * 300_000, "x" * 300_000),
+    ],
+)
+def test_the_prompt_is_the_argument_and_then_stdin(
+    argument: list[str], stdin: bytes | None, prompt: str, specchat: Any, assistant: Scripted
+) -> None:
+    assert specchat("ask", *argument, stdin=stdin).code == 0
+    (message,) = assistant.asked
+    assert (message.role, message.content) == ("user", prompt)
+
+
+def test_bytes_that_are_not_utf_8_are_replaced_and_that_is_said(specchat: Any, assistant: Scripted) -> None:
+    outcome = specchat("ask", "--json", stdin=b"caf\xe9")
+    sentence = "Standard input is not UTF-8 (first at byte 3): such bytes were replaced by \ufffd."
+    assert assistant.asked[0].content == "caf\ufffd"
+    assert f"specchat: warning: {sentence}\n" in outcome.err
+    assert json.loads(outcome.out)["warnings"] == [sentence]
+    assert "The prompt is not UTF-8" in specchat("ask", "caf\udce9").err
+
+
+@pytest.mark.parametrize("stdin", [b"", b" \n", b"\xef\xbb\xbf"])
+def test_an_empty_pipe_is_an_empty_prompt(stdin: bytes, specchat: Any) -> None:
+    assert specchat("ask", stdin=stdin).code == 2
+
+
+def test_the_json_object_has_exactly_its_keys(specchat: Any, assistant: Scripted) -> None:
+    assistant.rounds = SPECULATIVE
+    assistant.warnings = ["Mind the gap."]
+    outcome = specchat("ask", "Hi", "--json")
+    assert outcome.out.count("\n") == 1
+    answer = json.loads(outcome.out)
+    memory, speculation = answer.pop("memory"), answer.pop("speculation")
+    assert answer == {
+        "text": "abcd",
+        "finish_reason": "length",
+        "tokens": [5, 6, 7, 8],
+        "origins": ["draft:lookup", "draft:lookup", "target", "plain"],
+        "prompt_tokens": 0,
+        "completion_tokens": 4,
+        "ttft_s": 0.5,
+        "tok_s": 0.5,
+        "model": "scripted (4-bit)",
+        "draft": "lookup",
+        "seed": None,
+        "warnings": ["Mind the gap."],
+    }
+    assert list(memory) == ["target_bytes", "draft_bytes", "kv_bytes", "peak_bytes"]
+    assert speculation["acceptance_rate"] == 0.5
+    assert speculation["acceptance_length"] == 3.0
+    assert (speculation["speedup"], speculation["verify_cost"]) == (None, {}), "not measured, so not claimed"
+    assert "specchat: warning: Mind the gap." in outcome.err
+
+
+def test_jsonl_is_a_line_a_round_and_then_the_object(specchat: Any, assistant: Scripted) -> None:
+    assistant.rounds = SPECULATIVE
+    *rounds, last = [json.loads(line) for line in specchat("ask", "Hi", "--jsonl").out.splitlines()]
+    assert [line["event"] for line in rounds] == ["round"] * 3
+    assert [line["text"] for line in rounds] == ["abc", "d", ""]
+    assert (rounds[0]["k"], rounds[0]["accepted"], rounds[-1]["finish_reason"]) == (4, 2, "length")
+    assert last == json.loads(specchat("ask", "Hi", "--json").out)
+
+
+def test_stats_say_what_speculation_did(specchat: Any, assistant: Scripted) -> None:
+    assistant.rounds = SPECULATIVE
+    outcome = specchat("ask", "Hi", "--stats")
+    assert outcome.out == "abcd\n"
+    assert outcome.err.splitlines()[1:] == [
+        "specchat: scripted (4-bit), draft lookup, finished by length",
+        "specchat: 4 tokens at 0.5 tok/s, first after 0.50 s; context 14 of 2048",
+        "specchat: K 0, accepted 2 of 4 (rate 50.0%), acceptance length 3.00, draft share 50.0%",
+    ]
+
+
+def test_stats_say_why_speculation_is_off(specchat: Any, assistant: Scripted) -> None:
+    assistant.metrics.state, assistant.metrics.reason = "off", "no draft source was chosen"
+    lines = specchat("ask", "Hi", "--stats", "--draft", "none").err.splitlines()
+    assert lines[-1] == "specchat: speculation off: no draft source was chosen"
+
+
+def test_a_draft_that_is_not_used_is_a_warning(specchat: Any, assistant: Scripted) -> None:
+    assistant.metrics.state, assistant.metrics.reason = "off", "its cache cannot be rolled back"
+    outcome = specchat("ask", "Hi", "--json")
+    sentence = "Speculation was off: its cache cannot be rolled back."
+    assert json.loads(outcome.out)["warnings"] == [sentence]
+    assert f"specchat: warning: {sentence}\n" in outcome.err
+    assert "was off" not in specchat("ask", "Hi", "--draft", "none").err, "it was not wanted"
+    assert "was off" not in specchat("ask", "Hi", "--k", "0").err
+
+
+EVIL = plain("\x1b[2J", "\x1b]52;c;aGk=\x07", "\x9b1m", "a\rb\b", "[bold]x[/bold]")
+
+
+def test_escapes_in_the_answer_are_shown_and_not_obeyed(specchat: Any, assistant: Scripted) -> None:
+    """Case c24, piped."""
+    assistant.rounds = EVIL
+    assert specchat("ask", "Hi").out == "␛[2J␛]52;c;aGk=␇\\x9b1ma␍b␈[bold]x[/bold]\n"
+
+
+@pytest.mark.parametrize("output", ["--json", "--jsonl"])
+def test_json_holds_the_exact_text_in_harmless_bytes(output: str, specchat: Any, assistant: Scripted) -> None:
+    assistant.rounds = [*EVIL[:-1], *plain("del \x7f 👍🏽")]
+    out = specchat("ask", "Hi", output).out
+    assert all(" " <= char < "\x7f" for line in out.splitlines() for char in line)
+    text = json.loads(out.splitlines()[-1])["text"]
+    assert text == "\x1b[2J\x1b]52;c;aGk=\x07\x9b1ma\rb\b[bold]x[/bold]del \x7f 👍🏽"
+
+
+def test_unlimited_length_reaches_the_engine(specchat: Any, assistant: Scripted) -> None:
+    """Case c02, at the command line."""
+    assert specchat("ask", "Hi", "--max-tokens", "-1").code == 0
+    assert assistant.settings is not None
+    assert assistant.settings.limits.max_tokens == -1
+
+
+@pytest.mark.parametrize("output", [None, "--json", "--jsonl"])
+def test_the_first_ctrl_c_stops_and_keeps(output: str | None, specchat: Any, assistant: Scripted) -> None:
+    def press() -> None:
+        signal.raise_signal(signal.SIGINT)
+        assert assistant.stopped.wait(5)
+
+    assistant.rounds = [*plain("Hello")[:1], press, *plain(" never")]
+    before = signal.getsignal(signal.SIGINT)
+    outcome = specchat("ask", "Hi", *([output] if output else []))
+    assert outcome.code == 130
+    if output:
+        answer = json.loads(outcome.out.splitlines()[-1])
+        assert (answer["text"], answer["finish_reason"]) == ("Hello", "interrupt")
+    else:
+        assert outcome.out == "Hello\n"
+    assert signal.getsignal(signal.SIGINT) == before
+    assert assistant.closed
+
+
+FAILURES: list[tuple[Exception, int]] = [
+    (ModelMissing("There is no model called nobody/nothing.", "Check the name."), 3),
+    (ModelMissing("There is no file /no/such.gguf.", "Check the path."), 3),
+    (ModelError("The file cut.gguf ends too early.", "Fetch it again."), 3),
+    (PairMismatch("The tokenizers differ.", "Choose another draft."), 1),
+    (PromptTooLong("The prompt has 9000 tokens, and the context holds 2048.", "Shorten it."), 1),
+    (SpecError("Something failed."), 1),
+    (PermissionError(13, "Permission denied", "/no/entry"), 1),
+]
+
+
+@pytest.mark.parametrize(("error", "code"), FAILURES, ids=lambda value: type(value).__name__)
+@pytest.mark.parametrize("output", [[], ["--json"], ["--jsonl"]], ids=str)
+@pytest.mark.parametrize("when", ["loading", "answering"])
+def test_a_failure_is_a_sentence_and_nothing_half_written(
+    error: Exception, code: int, output: list[str], when: str,
+    specchat: Any, assistant: Scripted, monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    def fail(settings: object, progress: Callable[[str], None]) -> None:
+        raise error
+
+    if when == "loading":
+        monkeypatch.setattr("app.assistant.Assistant.load", fail)
+    else:
+        assistant.rounds = [error]
+    outcome = specchat("ask", "Hi", *output)
+    assert (outcome.code, outcome.out) == (code, "")
+    assert "Traceback" not in outcome.err
+    sentence = outcome.err.splitlines()[-1]
+    expected = f"{error.message} {error.next_step}".strip() if isinstance(error, SpecError) else (
+        "/no/entry: Permission denied."
+    )  # fmt: skip
+    assert sentence == f"specchat: error: {expected}"
+    assert assistant.closed == (when == "answering")
+
+
+def test_a_failure_midway_keeps_whole_lines(specchat: Any, assistant: Scripted) -> None:
+    assistant.rounds = [*plain("Hel")[:1], SpecError("The device is gone.", "Start again.")]
+    assert specchat("ask", "Hi").out == "Hel\n"
+    outcome = specchat("ask", "Hi", "--json")
+    assert (outcome.code, outcome.out) == (1, "")
+
+
+def test_an_answer_that_the_engine_gave_up_is_a_failure(specchat: Any, assistant: Scripted) -> None:
+    assistant.rounds = plain("Hel", finish="error")
+    assert specchat("ask", "Hi").code == 1
+
+
+def test_control_characters_in_a_complaint_are_neutralised(specchat: Any) -> None:
+    assert "\x1b" not in specchat("ask", "Hi", "--draft", "\x1b[31m").err
+    assert "\x1b" not in specchat("\x1b[31m").err
+
+
+def test_the_config_file_reaches_the_engine(
+    specchat: Any, assistant: Scripted, write_config: Callable[[str], Path]
+) -> None:
+    write_config('model = "org/name"\nk = 2\n')
+    specchat("ask", "Hi", "--k", "3")
+    assert assistant.settings is not None
+    assert (assistant.settings.model, assistant.settings.k) == ("org/name", 3)

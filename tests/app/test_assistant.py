@@ -1,0 +1,128 @@
+"""The real assistant with tiny random models: templates, draft sources, the trace, two turns."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tiny import tiny_loaded
+
+import models
+from app.assistant import Assistant, Message
+from app.settings import Settings
+from mlx_spec.errors import PairMismatch, PromptTooLong, SpecError
+from models import Loaded, ModelError
+
+HI = [Message("user", "Hello you")]
+
+
+@pytest.fixture
+def shelf(monkeypatch: pytest.MonkeyPatch) -> dict[str, Loaded]:
+    """The models that can be loaded, by reference."""
+    loaded = {"builtin": tiny_loaded(seed=1), "other": tiny_loaded(seed=2)}
+
+    def load(ref: str, dtype: str | None = None, progress: Callable[[str], None] | None = None) -> Loaded:
+        return loaded[ref]
+
+    monkeypatch.setattr(models, "load", load)
+    return loaded
+
+
+def load(**settings: object) -> Assistant:
+    settings = {"max_tokens": 12, "k": 3} | settings
+    return Assistant.load(Settings(**settings), lambda sentence: None)  # type: ignore[arg-type]
+
+
+def answer(assistant: Assistant, messages: list[Message] = HI) -> list[int]:
+    return [token for news in assistant.answer(messages) for token in news.tokens]
+
+
+@pytest.mark.parametrize("draft", ["auto", "none", "lookup", "self", "model:other"])
+def test_every_draft_gives_the_plain_answer(draft: str, shelf: dict[str, Loaded]) -> None:
+    plain = answer(load(draft="none"))
+    assistant = load(draft=draft)
+    assert answer(assistant) == plain
+    assert assistant.draft == ("lookup" if draft == "auto" else draft)
+    assert assistant.metrics.completion_tokens == len(plain)
+    assistant.close()
+
+
+def test_the_template_s_own_system_prompt_stands_unless_one_is_set(shelf: dict[str, Loaded]) -> None:
+    tokenizer = shelf["builtin"].tokenizer
+    for system in (None, "", "Be brief."):
+        turns = [] if system is None else [{"role": "system", "content": system}]
+        turns.append({"role": "user", "content": "Hello you"})
+        expected = tokenizer.apply_chat_template(turns, add_generation_prompt=True)
+        assistant = load(system=system)
+        answer(assistant)
+        assert assistant.metrics.prompt_tokens == len(expected)
+
+
+def test_a_model_without_a_template_goes_on_with_the_text(shelf: dict[str, Loaded]) -> None:
+    tokenizer = shelf["builtin"].tokenizer
+    tokenizer.has_chat_template = False
+    assistant = load(system="Be brief.")
+    assert assistant.warnings == [
+        "tiny llama has no chat template: it goes on with your text instead of answering it."
+    ]
+    answer(assistant)
+    assert assistant.metrics.prompt_tokens == len(tokenizer.encode("Be brief.\nHello you"))
+
+
+def test_a_template_that_refuses_the_system_prompt_is_a_sentence(shelf: dict[str, Loaded]) -> None:
+    shelf["builtin"].tokenizer.chat_template = "{{ raise_exception('No system role.') }}"
+    with pytest.raises(ModelError, match=r"No system role.*Try without a system prompt\."):
+        answer(load(system="Be brief."))
+
+
+def test_a_second_turn_reuses_the_first(shelf: dict[str, Loaded]) -> None:
+    assistant = load()
+    text = "".join(news.text for news in assistant.answer(HI))
+    answer(assistant, [*HI, Message("assistant", text), Message("user", "And then?")])
+    assert assistant.metrics.reused_tokens > 0
+
+
+def test_the_trace_is_appended_to_the_file(tmp_path: Path, shelf: dict[str, Loaded]) -> None:
+    file = tmp_path / "trace.jsonl"
+    file.write_text('{"event": "earlier"}\n')
+    assistant = load(trace=file)
+    answer(assistant)
+    assistant.close()
+    events = [json.loads(line)["event"] for line in file.read_text().splitlines()]
+    assert events[:3] == ["earlier", "begin", "round"]
+    assert events[-1] == "end"
+
+
+def test_a_trace_that_cannot_be_written_fails_before_anything_is_loaded(tmp_path: Path) -> None:
+    with pytest.raises(SpecError, match="cannot be written: No such file or directory"):
+        load(trace=tmp_path / "missing" / "trace.jsonl", model="nobody/nothing")
+
+
+def test_a_draft_with_another_tokenizer_is_refused(shelf: dict[str, Loaded]) -> None:
+    shelf["other"] = replace(shelf["other"], tokenizer=tiny_loaded().tokenizer)
+    shelf["other"].tokenizer._tokenizer.add_tokens(["<another>"])
+    with pytest.raises(PairMismatch):
+        load(draft="model:other")
+
+
+def test_a_prompt_longer_than_the_context_is_refused(shelf: dict[str, Loaded]) -> None:
+    with pytest.raises(PromptTooLong):
+        answer(load(context=8))
+
+
+def test_stopping_keeps_what_came(shelf: dict[str, Loaded]) -> None:
+    assistant = load(max_tokens=-1)
+    rounds = assistant.answer(HI)
+    next(rounds)
+    assistant.stop()
+    assert [news.finish_reason for news in rounds][-1] == "interrupt"
+
+
+def test_names_are_fit_for_the_screen(shelf: dict[str, Loaded]) -> None:
+    assert load().model == "tiny llama (float32)"
+    shelf["builtin"] = replace(shelf["builtin"], info=replace(shelf["builtin"].info, quantization="4-bit"))
+    assistant = load(context=64)
+    assert (assistant.model, assistant.context_limit) == ("tiny llama (4-bit)", 64)

@@ -1,0 +1,400 @@
+"""The chat screen, driven as a person drives it, over a scripted assistant."""
+
+from __future__ import annotations
+
+import io
+import threading
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+import pytest
+from screenplay import Scripted, rounds, speculative, worker_for
+from textual.geometry import Offset
+from textual.pilot import Pilot
+from textual.selection import Selection
+
+from app.assistant import Message
+from app.tui.answer import Answer
+from app.tui.app import Chat
+from app.tui.prompt import Prompt
+from app.tui.status import State
+from app.tui.transcript import Transcript
+from mlx_spec.errors import SpecError
+
+LONG = [f"line {i}\n\n" for i in range(60)]
+
+
+class Driver:
+    """A person at the screen."""
+
+    def __init__(self, app: Chat, pilot: Pilot[int]) -> None:
+        self.app, self.pilot = app, pilot
+
+    @property
+    def screen(self) -> str:
+        """What the terminal shows."""
+        return "\n".join(strip.text for strip in self.app.screen._compositor.render_strips())
+
+    @property
+    def state(self) -> State:
+        return self.app._facts.state
+
+    @property
+    def prompt(self) -> Prompt:
+        return self.app.query_one(Prompt)
+
+    @property
+    def transcript(self) -> Transcript:
+        return self.app.query_one(Transcript)
+
+    async def until(self, condition: Callable[[], bool]) -> None:
+        for _ in range(200):
+            await self.pilot.pause(0.02)
+            if condition():
+                return
+        raise AssertionError(self.screen)
+
+    async def see(self, *texts: str) -> None:
+        await self.until(lambda: all(text in self.screen for text in texts))
+
+    async def ask(self, text: str) -> None:
+        self.prompt.load_text(text)
+        await self.pilot.press("enter")
+
+    async def loaded(self) -> None:
+        await self.until(lambda: self.state is not State.LOADING)
+
+
+@asynccontextmanager
+async def chat(
+    assistant: Scripted | Exception, *, hold: threading.Event | None = None, size: tuple[int, int] = (80, 24)
+) -> AsyncIterator[Driver]:
+    worker = worker_for(assistant, hold)
+    app = Chat(worker)
+    try:
+        async with app.run_test(size=size, notifications=True) as pilot:
+            driver = Driver(app, pilot)
+            if hold is None:
+                await driver.loaded()
+            yield driver
+    finally:
+        worker.close()
+        assert not worker.alive
+
+
+async def test_ask_watch_it_stream_stop_ask_again_quit() -> None:
+    assistant = Scripted([rounds(*(f"word{i} " for i in range(500))), rounds("Second answer.")], pace=0.01)
+    async with chat(assistant) as driver:
+        await driver.ask("First?")
+        await driver.see("● generating", "word1 ")
+        await driver.pilot.press("escape")
+        await driver.see("■ stopped")
+        await driver.ask("Second?")
+        await driver.see("Second answer.", "○ ready")
+        await driver.pilot.press("ctrl+q")
+    assert driver.app.return_value == 0
+    first, second = assistant.asked
+    assert first == [Message("user", "First?")]
+    assert [message.role for message in second] == ["user", "assistant", "user"]
+    assert second[1].content.startswith("word0 word1 ")  # the partial answer stays in the history
+
+
+async def test_the_first_frame_shows_and_typing_works_before_the_model_is_loaded() -> None:
+    hold = threading.Event()
+    async with chat(Scripted([rounds("Hello.")]), hold=hold) as driver:
+        await driver.see("◌ loading", "Still reading.")
+        await driver.pilot.press("H", "i")
+        assert driver.prompt.text == "Hi"
+        await driver.pilot.press("enter")
+        await driver.see("Your prompt waits until the model is loaded.")
+        hold.set()
+        await driver.see("Hello.", "○ ready", "SmolLM2-135M-Instruct (4-bit)")
+        assert "Your prompt waits" not in driver.screen
+
+
+async def test_esc_takes_a_waiting_prompt_back() -> None:
+    async with chat(Scripted(), hold=threading.Event()) as driver:
+        await driver.see("◌ loading")
+        await driver.ask("Hasty")
+        await driver.see("Your prompt waits")
+        await driver.pilot.press("escape")
+        await driver.until(lambda: driver.prompt.text == "Hasty")
+        assert "Your prompt waits" not in driver.screen
+
+
+async def test_the_status_names_reading_the_prompt() -> None:
+    assistant = Scripted([rounds("x")])
+    assistant.going.clear()
+    async with chat(assistant) as driver:
+        await driver.ask("Read this.")
+        await driver.see("◐ reading prompt")
+        assistant.going.set()
+        await driver.see("○ ready")
+
+
+async def test_the_status_shows_the_numbers_of_speculation() -> None:
+    async with chat(Scripted([speculative([f"w{i} " for i in range(40)])])) as driver:
+        await driver.ask("Go.")
+        await driver.see("○ ready", "K 4", "12.3 tok/s", "rate ", "length ", "TTFT 0.42 s", "ctx 80/8192")
+        await driver.see("Speculating with lookup.")
+
+
+async def test_the_status_says_why_speculation_is_off() -> None:
+    async with chat(Scripted([rounds("x")])) as driver:
+        await driver.see("Speculation is off: no draft source was chosen.")
+        await driver.ask("Go.")
+        await driver.see("x", "K 0", "rate -", "length -", "Speculation is off: no draft source was chosen.")
+
+
+async def test_a_failed_turn_says_what_to_do_and_gives_the_prompt_back() -> None:
+    assistant = Scripted([SpecError("The prompt is [too] long.", "Shorten it."), rounds("Fine.")])
+    async with chat(assistant) as driver:
+        await driver.ask("A [long] prompt")
+        await driver.see("▲ The prompt is [too] long.", "Shorten it.", "▲ error")
+        assert driver.prompt.text == "A [long] prompt"
+        await driver.ask("short")
+        await driver.see("Fine.")
+    assert assistant.asked[1] == [Message("user", "short")]
+
+
+async def test_a_prompt_that_comes_back_keeps_what_was_typed_since() -> None:
+    assistant = Scripted([SpecError("No.", "")])
+    assistant.going.clear()
+    async with chat(assistant) as driver:
+        await driver.ask("first")
+        driver.prompt.load_text("second")
+        assistant.going.set()
+        await driver.until(lambda: driver.prompt.text == "first\n\nsecond")
+
+
+async def test_a_model_that_cannot_be_loaded_is_named_and_sets_the_exit_code() -> None:
+    async with chat(SpecError("There is no model called nope.", "Check --model.")) as driver:
+        await driver.see("▲ There is no model called nope.", "Check --model.", "▲ error")
+        await driver.ask("Hello?")
+        assert driver.prompt.text == "Hello?"
+        assert driver.app.failure is not None
+        assert driver.app.failure.exit_code == 1
+
+
+async def test_control_codes_and_markup_of_the_model_are_shown_and_not_obeyed() -> None:
+    """Case c24."""
+    evil = ["\x1b[31mred\x1b[0m ", "\x1b]52;c;aGk=\x07 ", "\x9b2J ", "[bold]b[/bold] ", "<b>t</b>", " [x](y)"]
+    async with chat(Scripted([rounds(*evil, "\n\n", "tail")])) as driver:
+        await driver.ask("\x1b[2J [red]mine[/red]")
+        await driver.see("tail", "○ ready")
+        for shown in ("␛[31mred␛[0m", "␛]52;c;aGk=␇", "\\x9b2J", "[bold]b[/bold]", "<b>t</b>", "x (y)"):
+            assert shown in driver.screen
+        assert "␛[2J [red]mine[/red]" in driver.screen
+        await driver.pilot.press("f2")
+        await driver.see("␛[31mred␛[0m", "[bold]b[/bold]", "[x](y)")
+        assert not any(ord(c) < 32 or 127 <= ord(c) < 160 for c in driver.screen.replace("\n", ""))
+        assert driver.app.query_one(Answer).text == "".join([*evil, "\n\n", "tail"])
+
+
+async def test_f2_shows_where_each_token_came_from_by_style_and_word() -> None:
+    async with chat(Scripted([speculative(["alpha ", "beta ", "gamma ", "delta ", "epsilon"])])) as driver:
+        await driver.ask("Go.")
+        await driver.see("alpha", "○ ready")
+        await driver.pilot.press("f2")
+        await driver.see("underlined drafted and accepted", "bold the target's own", "plain undrafted")
+        await driver.see("5 tokens: 4 drafted and accepted, 1 the target's own")
+        marks = {
+            segment.text.strip(): segment.style
+            for strip in driver.app.screen._compositor.render_strips()
+            for segment in strip
+            if segment.style
+        }
+        assert marks["alpha"].underline
+        assert not marks["alpha"].bold
+        assert marks["epsilon"].bold
+        assert not marks["epsilon"].underline
+        await driver.pilot.press("f2")
+        await driver.until(lambda: "underlined" not in driver.screen)
+
+
+async def test_without_colour_the_screen_has_none_and_the_marks_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    async with chat(Scripted([speculative(["alpha ", "beta ", "gamma "])])) as driver:
+        await driver.ask("Go.")
+        await driver.see("alpha", "○ ready")
+        await driver.pilot.press("f2")
+        await driver.see("underlined")
+        svg = driver.app.export_screenshot()
+        colours = {part[:7] for part in svg.split("fill: ")[1:]}
+        assert len(colours) <= 3  # the terminal's own ink, the ground, the window's title
+
+
+async def test_the_transcript_follows_its_end_only_while_the_reader_is_there() -> None:
+    """Case c23, second half."""
+    assistant = Scripted([rounds(*LONG), rounds(*LONG)], pace=0.01)
+    async with chat(assistant) as driver:
+        await driver.ask("Tell.")
+        await driver.until(lambda: driver.transcript.max_scroll_y > 5)
+        await driver.until(lambda: driver.transcript.scroll_y == driver.transcript.max_scroll_y)
+        await driver.pilot.press("pageup")
+        at, end = driver.transcript.scroll_y, driver.transcript.max_scroll_y
+        await driver.until(lambda: driver.transcript.max_scroll_y > end + 5)
+        assert driver.transcript.scroll_y == at
+        await driver.until(lambda: driver.state is State.READY)
+        assert driver.transcript.scroll_y == at
+        await driver.ask("More.")
+        await driver.until(lambda: driver.transcript.scroll_y > end)
+        await driver.until(lambda: driver.state is State.READY)
+        assert driver.transcript.scroll_y == driver.transcript.max_scroll_y
+
+
+async def test_paging_in_a_chat_that_fits_does_not_let_go_of_the_end() -> None:
+    assistant = Scripted([rounds(*LONG)])
+    assistant.going.clear()
+    async with chat(assistant) as driver:
+        await driver.ask("Tell.")
+        await driver.pilot.press("pageup", "pagedown", "pageup")
+        assistant.going.set()
+        await driver.see("line 59", "○ ready")
+
+
+async def test_a_long_open_fence_stays_readable_and_settles() -> None:
+    code = [f"line_{i} = {i}\n" for i in range(400)]
+    async with chat(Scripted([rounds("```python\n", *code, "```\n", "Done.")])) as driver:
+        await driver.ask("Code.")
+        await driver.see("line_399 = 399", "Done.", "○ ready")
+
+
+async def test_enter_sends_and_other_keys_break_the_line() -> None:
+    assistant = Scripted([rounds("ok")])
+    async with chat(assistant) as driver:
+        await driver.pilot.press("a", "ctrl+j", "b", "shift+enter", "c")
+        assert driver.prompt.text == "a\nb\nc"
+        assert driver.prompt.size.height == 3
+        await driver.pilot.press("enter")
+        await driver.see("ok")
+        assert driver.prompt.text == ""
+    assert assistant.asked[0][-1].content == "a\nb\nc"
+
+
+async def test_the_prompt_box_grows_to_eight_lines_and_no_further() -> None:
+    async with chat(Scripted()) as driver:
+        driver.prompt.load_text("\n".join("x" * 20))
+        await driver.until(lambda: driver.prompt.size.height == 8)
+
+
+async def test_blank_prompts_are_not_sent() -> None:
+    assistant = Scripted()
+    async with chat(assistant) as driver:
+        await driver.ask(" \n ")
+        await driver.pilot.pause(0.2)
+        assert assistant.asked == []
+
+
+async def test_a_prompt_sent_into_a_running_answer_stays_in_the_box() -> None:
+    assistant = Scripted([rounds("a", "b")])
+    assistant.going.clear()
+    async with chat(assistant) as driver:
+        await driver.ask("one")
+        await driver.ask("two")
+        await driver.see("An answer is running. Esc stops it.")
+        assert driver.prompt.text == "two"
+
+
+async def test_esc_with_nothing_running_does_nothing() -> None:
+    async with chat(Scripted([rounds("ok")])) as driver:
+        driver.prompt.load_text("kept")
+        await driver.pilot.press("escape")
+        assert driver.prompt.text == "kept"
+        assert driver.prompt.has_focus
+        assert driver.state is State.READY
+
+
+async def test_ctrl_c_stops_then_asks_then_quits() -> None:
+    assistant = Scripted([rounds(*"x" * 1000)], pace=0.01)
+    async with chat(assistant) as driver:
+        await driver.ask("Go.")
+        await driver.see("● generating")
+        await driver.pilot.press("ctrl+c")
+        await driver.see("■ stopped")
+        await driver.pilot.press("ctrl+c")
+        await driver.see("Press Ctrl+C again to quit.")
+        await driver.pilot.press("ctrl+c")
+        await driver.pilot.pause()
+    assert driver.app.return_value == 0
+
+
+async def test_ctrl_c_copies_a_selection_and_says_what_happened(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.tui.clipboard.shutil.which", lambda _: None)
+    async with chat(Scripted([rounds("Some words to copy, ", "`code` too.")])) as driver:
+        await driver.ask("Go.")
+        await driver.see("to copy", "○ ready")
+        await driver.pilot.mouse_down(Answer, offset=(5, 0))
+        await driver.pilot.hover(Answer, offset=(17, 0))
+        await driver.pilot.mouse_up(Answer, offset=(17, 0))
+        await driver.pilot.press("ctrl+c")
+        await driver.see("Sent 13 characters to the terminal's")
+        assert driver.app.clipboard == "words to copy"
+
+
+async def test_a_copy_of_code_has_no_margin_and_no_breaks_of_the_screen() -> None:
+    long = "value = " + " + ".join(["1"] * 40)
+    async with chat(Scripted([rounds(f"```python\ndef f():\n    {long}\n```\n")])) as driver:
+        await driver.ask("Go.")
+        await driver.see("def f", "○ ready")
+        copied = driver.app.query_one(Answer).get_selection(Selection(Offset(0, 1), None))
+        assert copied == (f"def f():\n    {long}", "\n")
+
+
+@pytest.mark.parametrize("key", ["ctrl+q", "ctrl+d"])
+async def test_quitting_while_the_model_loads(key: str) -> None:
+    async with chat(Scripted(), hold=threading.Event()) as driver:
+        await driver.see("◌ loading")
+        await driver.pilot.press(key)
+    assert driver.app.return_value == 0
+
+
+@pytest.mark.parametrize("key", ["ctrl+q", "ctrl+d"])
+async def test_quitting_while_an_answer_runs(key: str) -> None:
+    assistant = Scripted([rounds(*"x" * 1000)], pace=0.01)
+    async with chat(assistant) as driver:
+        await driver.ask("Go.")
+        await driver.see("● generating")
+        await driver.pilot.press(key)
+    assert driver.app.return_value == 0
+    assert assistant.closed == 1
+
+
+async def test_it_survives_any_size() -> None:
+    async with chat(Scripted([rounds("日本語の文章です。 " * 20, "```\ncode\n```")])) as driver:
+        await driver.ask("Go.")
+        await driver.see("code", "○ ready")
+        for size in ((20, 8), (160, 48), (5, 3), (40, 12), (80, 24)):
+            await driver.pilot.resize_terminal(*size)
+            await driver.pilot.pause()
+        await driver.see("code", "○ ready")
+
+
+async def test_a_click_leaves_the_keyboard_to_the_prompt() -> None:
+    async with chat(Scripted()) as driver:
+        await driver.pilot.click(Transcript, offset=(5, 2))
+        await driver.pilot.press("y")
+        assert driver.prompt.text == "y"
+
+
+async def test_warnings_are_shown() -> None:
+    async with chat(Scripted(warnings=["This [model] has no chat template."])) as driver:
+        await driver.see("! This [model] has no chat template.")
+
+
+def test_what_happened_is_told_again_after_the_screen_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    from app.tui import chat as run_chat
+
+    async def fake(self: Chat) -> None: ...
+
+    def run(self: Chat) -> int:
+        from app.worker import Failed
+
+        self.failure = Failed("There is no model called nope.", "Check --model.", 3, loading=True)
+        return 0
+
+    monkeypatch.setattr(Chat, "run", run)
+    err = io.StringIO()
+    monkeypatch.setattr("sys.stderr", err)
+    assert run_chat(worker_for(Scripted())) == 3
+    assert "There is no model called nope. Check --model." in err.getvalue()

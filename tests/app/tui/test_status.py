@@ -1,0 +1,46 @@
+"""The status line: always words and a symbol, always as much as fits."""
+
+from __future__ import annotations
+
+import pytest
+from rich.cells import cell_len
+
+from app.tui.app import speculation
+from app.tui.status import Facts, State, line
+from app.worker import Snapshot
+
+SNAPSHOT = Snapshot(4, 123.4, 0.714, 3.857, 0.4231, 7812, 99, "speculating", None, "lookup")
+FACTS = Facts(State.GENERATING, SNAPSHOT, 8192)
+
+
+def test_short_words_at_80_columns() -> None:
+    assert (
+        line(FACTS, 76).plain
+        == "● generating  K 4  123 tok/s  rate 71%  len 3.86  TTFT 0.42 s  ctx 7812/8192"
+    )
+
+
+def test_full_words_at_160_columns() -> None:
+    assert line(FACTS, 156).plain == (
+        "● generating   K 4   123 tokens/s   acceptance rate 71%   acceptance length 3.86   "
+        "first token 0.42 s   context 7812/8192 tokens"
+    )
+
+
+def test_what_is_not_known_is_a_dash() -> None:
+    assert line(Facts(), 76).plain == "◌ loading   K -   - tok/s   rate -   length -   TTFT -   ctx -/-"
+
+
+@pytest.mark.parametrize("state", State)
+@pytest.mark.parametrize("width", [*range(1, 40), 56, 76, 100, 156])
+def test_it_fits_any_width_and_names_the_state_where_there_is_room(state: State, width: int) -> None:
+    text = line(Facts(state, SNAPSHOT, 131072), width).plain
+    assert cell_len(text) <= width
+    if width >= 16:
+        assert text.startswith(f"{state.value[0]} {state.value[1]}")
+
+
+def test_why_it_does_not_speculate_is_a_sentence() -> None:
+    off = Snapshot(0, None, None, None, None, 0, 0, "off", "no draft source was chosen", None)
+    assert speculation(off) == "Speculation is off: no draft source was chosen."
+    assert speculation(SNAPSHOT) == "Speculating with lookup."

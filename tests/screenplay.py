@@ -1,0 +1,198 @@
+"""An assistant that plays a script to the screen: no model, no MLX. Also a program, to look at it by hand:
+
+python -m tests.screenplay [SECONDS_A_ROUND]
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from app.assistant import Message
+from app.worker import Progress, Worker
+from mlx_spec.errors import SpecError
+from mlx_spec.events import FinishReason, Round
+
+Piece = tuple[str, str]
+DRAFT, TARGET, PLAIN = "draft:lookup", "target", "plain"
+
+
+def rounds(*pieces: str, origin: str = PLAIN, reason: FinishReason = "stop") -> list[Round]:
+    """One plain round a piece of text."""
+    last = len(pieces) - 1
+    return [
+        Round([i], [origin], [(origin, text)], finish_reason=reason if i == last else None)
+        for i, text in enumerate(pieces)
+    ]
+
+
+def speculative(words: Sequence[str], k: int = 4) -> list[Round]:
+    """Rounds of up to K drafted words and one of the target's, fewer accepted now and then."""
+    made, at = [], 0
+    while at < len(words):
+        accepted = min((4, 2, 3, 0, 4)[len(made) % 5], k, len(words) - at - 1)
+        part = words[at : at + accepted + 1]
+        origins = [DRAFT] * accepted + [TARGET]
+        at += len(part)
+        pieces = list(zip(origins, part, strict=True))
+        reason: FinishReason | None = "stop" if at >= len(words) else None
+        made.append(Round(list(range(len(part))), origins, pieces, k, accepted, reason))
+    return made
+
+
+@dataclass
+class ScriptedMetrics:
+    """The part of mlx_spec.metrics.Metrics that the screen reads."""
+
+    k: int = 0
+    tok_s: float | None = None
+    acceptance_rate: float | None = None
+    acceptance_length: float | None = None
+    ttft_s: float | None = None
+    context_used: int = 0
+    completion_tokens: int = 0
+    state: str = "off"
+    reason: str | None = "no draft source was chosen"
+
+    def speculation(self) -> dict[str, Any]:
+        return {"state": self.state, "reason": self.reason, "source": "lookup"}
+
+
+@dataclass
+class Scripted:
+    """Plays `answers` one after the other; an exception in place of an answer is raised.
+
+    Attributes:
+        pace: seconds before each round.
+        asked: the messages of each request.
+        going: rounds come only while it is set.
+        taken: threads that any method but `stop` ran on.
+    """
+
+    answers: list[list[Round] | Exception] = field(default_factory=list)
+    pace: float = 0.0
+    model: str = "SmolLM2-135M-Instruct (4-bit)"
+    draft: str = "lookup"
+    context_limit: int = 8192
+    warnings: list[str] = field(default_factory=list)
+    metrics: ScriptedMetrics = field(default_factory=ScriptedMetrics)
+    asked: list[list[Message]] = field(default_factory=list)
+    going: threading.Event = field(default_factory=threading.Event)
+    threads: set[int] = field(default_factory=set)
+    closed: int = 0
+
+    def __post_init__(self) -> None:
+        self.going.set()
+        self._stopping = threading.Event()
+
+    def answer(self, messages: Sequence[Message]) -> Iterator[Round]:
+        self.threads.add(threading.get_ident())
+        self.asked.append(list(messages))
+        self._stopping.clear()
+        script = self.answers.pop(0)
+        if isinstance(script, Exception):
+            self.going.wait()
+            raise script
+        self.metrics = ScriptedMetrics(state="speculating", reason=None, ttft_s=0.42)
+        emitted = spoken = accepted = drafted = 0
+        for event in script:
+            time.sleep(self.pace)
+            while not self.going.wait(0.01) and not self._stopping.is_set():
+                pass
+            if self._stopping.is_set():
+                yield Round(finish_reason="interrupt")
+                return
+            emitted, spoken = emitted + len(event.tokens), spoken + (event.k > 0)
+            accepted, drafted = accepted + event.accepted, drafted + event.k
+            self.metrics.k, self.metrics.completion_tokens = event.k, emitted
+            self.metrics.context_used = 40 + emitted
+            self.metrics.tok_s = 12.3
+            if drafted:
+                self.metrics.acceptance_rate = accepted / drafted
+                self.metrics.acceptance_length = 1 + accepted / spoken
+            else:
+                self.metrics.state, self.metrics.reason = "off", "no draft source was chosen"
+            yield event
+
+    def stop(self) -> None:
+        self._stopping.set()
+
+    def close(self) -> None:
+        self.threads.add(threading.get_ident())
+        self.closed += 1
+
+
+def worker_for(assistant: Scripted | Exception, hold: threading.Event | None = None) -> Worker:
+    """A worker whose loading reports progress, waits for `hold`, then gives `assistant` or raises it."""
+
+    def load(progress: Progress) -> Any:
+        progress("Reading the weights of builtin.")
+        while hold is not None and not hold.wait(0.01):
+            progress("Still reading.")
+        if isinstance(assistant, Exception):
+            raise assistant
+        return assistant
+
+    return Worker(load)
+
+
+STORY = """\
+A *speculative* round has three steps:
+
+1. The **draft source** proposes `K` tokens.
+2. The target reads all of them in one pass.
+3. Tokens that the target would have said stay; the first other one is corrected.
+
+In Python, the heart of it is short:
+
+```python
+def leading(kept):
+    \"\"\"How many drafted tokens stand.\"\"\"
+    n = 0
+    for ok in kept:
+        if not ok:
+            break
+        n += 1
+    return n
+```
+
+> Lossless means: the same distribution, not the same speed.
+
+| kind | means |
+|---|---|
+| draft | proposed and kept |
+| bonus | the target's own |
+
+日本語の文章も、[bold]そのまま[/bold]。
+"""
+
+
+def main() -> int:
+    """Show the screen over a script."""
+    import re
+
+    from app.tui import chat
+
+    pace = float(sys.argv[1]) if len(sys.argv) > 1 else 0.1
+    words = re.findall(r"\s*\S+|\s+$", STORY)
+    code = [f"line_{i} = {i}\n" for i in range(400)]
+    answers: list[list[Round] | Exception] = [
+        speculative(words),
+        rounds("The quick", " brown fox", " jumps", " over the lazy dog."),
+        SpecError(
+            "The prompt has 9000 tokens, and the context holds 8192.", "Shorten it, or start a new chat."
+        ),
+        rounds("\x1b[31mred\x1b[0m \x1b]52;c;aGk=\x07 ", "[bold]not bold[/bold]", " <b>tag</b> &#27;"),
+        rounds("```python\n", *code, "```\n"),
+    ]
+    time_to_load = threading.Event()
+    threading.Timer(2.0, time_to_load.set).start()
+    return chat(worker_for(Scripted(answers * 3, pace=pace), time_to_load))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,85 @@
+"""An assistant that plays a script in the place of a model, and a specchat that talks to it.
+
+`Assistant.load` is the one seam: whatever stands in for it is all that the program sees of a model.
+Run as a program, this file is `specchat` with an assistant that counts slowly and without end; asked
+to "hang", it says one number and then hears nothing.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Callable, Generator, Iterable, Sequence
+
+from app.assistant import Assistant, Message
+from app.cli import main
+from app.settings import Settings
+from mlx_spec.events import Round
+from mlx_spec.metrics import Metrics
+
+
+def plain(*texts: str, finish: str = "stop") -> list[Round]:
+    """Rounds of one plain token each; the last one carries the finish reason."""
+    rounds = [Round([i], ["plain"], [("plain", text)]) for i, text in enumerate(texts)]
+    return [*rounds, Round(finish_reason=finish)]  # type: ignore[arg-type]
+
+
+class ScriptedAssistant:
+    """Plays `rounds`; keeps what it was asked. After `stop` the next round is the last."""
+
+    model, draft, context_limit = "scripted (4-bit)", "lookup", 2048
+
+    def __init__(
+        self,
+        rounds: Iterable[Round | Exception | Callable[[], None]],
+        warnings: Sequence[str] = (),
+        reason: str | None = None,
+    ) -> None:
+        self.rounds = rounds
+        self.warnings = list(warnings)
+        self.metrics = Metrics(state="off" if reason else "speculating", reason=reason, source="lookup")
+        self.settings: Settings | None = None
+        self.asked: list[Message] = []
+        self.stopped = threading.Event()
+        self.closed = False
+
+    def load(self, settings: Settings, progress: Callable[[str], None]) -> ScriptedAssistant:
+        progress("Loading the script")
+        self.settings = settings
+        return self
+
+    def answer(self, messages: Sequence[Message]) -> Generator[Round, None, None]:
+        self.asked = list(messages)
+        self.metrics = Metrics(state=self.metrics.state, reason=self.metrics.reason, source="lookup")
+        for i, entry in enumerate(self.rounds):
+            if self.stopped.is_set():
+                yield Round(finish_reason="interrupt")
+                return
+            if isinstance(entry, Exception):
+                raise entry
+            if not isinstance(entry, Round):
+                entry()
+                continue
+            self.metrics.record(entry.k, entry.accepted, len(entry.tokens), seconds=0.5 + i)
+            self.metrics.context_used = 10 + self.metrics.completion_tokens
+            yield entry
+
+    def stop(self) -> None:
+        self.stopped.set()
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def _counting(assistant: ScriptedAssistant) -> Generator[Round, None, None]:
+    for number in range(10**6):
+        yield from plain(f"{number}\n")[:1]
+        time.sleep(600 if assistant.asked[0].content == "hang" else 0.02)
+
+
+if __name__ == "__main__":
+    scripted = ScriptedAssistant([])
+    scripted.rounds = _counting(scripted)
+    Assistant.load = scripted.load  # type: ignore[assignment, method-assign]
+    sys.exit(main())
