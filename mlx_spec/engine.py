@@ -14,9 +14,10 @@ import mlx.core as mx
 
 from mlx_spec import drafts
 from mlx_spec.caches import CachedModel, parameter_bytes
-from mlx_spec.drafts.base import DraftSource
+from mlx_spec.drafts.base import NOTHING, DraftSource
 from mlx_spec.errors import EmptyPrompt, PromptTooLong, SpecError
 from mlx_spec.events import FinishReason, Round
+from mlx_spec.exactness import StrictVerifier
 from mlx_spec.metrics import Metrics
 from mlx_spec.options import EngineOptions, Limits, Sampling
 from mlx_spec.plain import PlainDecoder
@@ -65,6 +66,7 @@ class Engine:
         self._decode = decoder(target.tokenizer)
         self._end_tokens = frozenset(target.tokenizer.eos_token_ids)
         self._spared = self._end_tokens.union(target.tokenizer.encode("\n", add_special_tokens=False))
+        self._strict = self._choose_strict()
         self._target_bytes = parameter_bytes(target.model)
         self._trace = Trace(trace) if trace else None
         self._controller = self._choose_controller()
@@ -89,6 +91,12 @@ class Engine:
         if self.options.k == 0:
             return FixedK(0, "K was set to 0")
         return TrialK() if self.options.k == "auto" else FixedK(int(self.options.k))
+
+    def _choose_strict(self) -> StrictVerifier | None:
+        if self.options.exactness == "fast":
+            return None
+        most = TrialK.K if self.options.k == "auto" else int(self.options.k)
+        return StrictVerifier(self.session.target, rows=most + 1)
 
     def _fresh_metrics(self) -> Metrics:
         return Metrics(
@@ -151,6 +159,8 @@ class Engine:
             metrics.reused_tokens = session.begin(prompt, self.options.prefill_chunk, self._stopping.is_set)
             if source and self._controller.state != "off" and not self._stopping.is_set():
                 source.begin(session.committed, sampler)
+                if self._strict:
+                    self._strict.begin(session.committed, metrics.reused_tokens)
             while finish is None:
                 if self._stopping.is_set():
                     event = self._event(Outcome([], 0, 0), stream.flush(), "interrupt")
@@ -168,6 +178,9 @@ class Engine:
             plain.ahead = None
             session.settle()
             metrics.finish_reason = finish or "interrupt"
+            if self._strict and sampler.greedy:
+                metrics.band = self._strict.band
+                metrics.reverified, metrics.replayed = self._strict.reverified, self._strict.replayed
             metrics.draft_bytes = source.nbytes if source else 0
             metrics.kv_bytes = session.target.kv_bytes
             metrics.peak_bytes = mx.get_peak_memory()
@@ -177,13 +190,21 @@ class Engine:
     def _step(self, plain: PlainDecoder, sampler: Sampler, left: int) -> Outcome:
         """One round of at most `left` tokens: speculative if there is anything to verify, else plain."""
         committed = self.session.committed
+        strict = self._strict if sampler.greedy else None
         k = min(self._controller.next_k(), left - 1)
         if k > 0 and plain.ahead is None and self.source is not None:
             draft = self.source.propose(k)
+            if len(draft) and strict:
+                return strict.verify(committed, draft, sampler)
             if len(draft):
                 return verify(committed, draft, self.session.target.forward, sampler)
         # While a source is to be asked next, nothing may run ahead of the token that it needs to know.
-        return Outcome([], 0, plain.step(committed, more=k <= 0 and left > 1))
+        if strict and not strict.clean:
+            return strict.verify(committed, NOTHING, sampler)
+        token = plain.step(committed, more=k <= 0 and left > 1)
+        if strict:
+            strict.plain_step()
+        return Outcome([], 0, token)
 
     def _commit(self, outcome: Outcome, stream: TextStream, room: int, seconds: float) -> Round:
         """Commit the outcome up to the answer's end, everywhere: session, source, text, metrics, trace."""

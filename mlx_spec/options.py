@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Literal
 
 
 @dataclass(frozen=True)
@@ -114,12 +115,15 @@ class EngineOptions:
         kv_bits: bits of a quantized KV cache (2, 3, 4, 6 or 8); None keeps the model's own precision.
         context: tokens of context to use at most; None takes the model's own limit.
         prefill_chunk: prompt tokens a forward pass while the prompt is read.
+        exactness: "fast" takes the verified rows as they are; "strict" decides near-ties of greedy
+            sampling on rows that plain decoding would have made.
     """
 
     k: int | str = "auto"
     kv_bits: int | None = None
     context: int | None = None
     prefill_chunk: int = 512
+    exactness: Literal["fast", "strict"] = "fast"
 
     MAX_K = 16
 
@@ -130,5 +134,7 @@ class EngineOptions:
             raise ValueError(f"kv-bits must be 2, 3, 4, 6 or 8, not {self.kv_bits}")
         if self.context is not None and self.context < 2:
             raise ValueError(f"context must be at least 2 tokens, not {self.context}")
+        if self.exactness not in ("fast", "strict"):
+            raise ValueError(f'exactness must be "fast" or "strict", not {self.exactness!r}')
         if self.prefill_chunk < 1:
             raise ValueError(f"prefill chunk must be at least 1 token, not {self.prefill_chunk}")

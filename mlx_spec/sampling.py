@@ -53,10 +53,14 @@ class Sampler:
         """(M, V) logits to (M, V) float32 probabilities. Not for greedy sampling."""
         return warp(self._penalized(logits, committed, drafted), self.sampling, self._spared)
 
+    def scores(self, logits: mx.array, committed: Sequence[int], drafted: mx.array | None = None) -> mx.array:
+        """(M, V) logits to the (M, V) float32 scores whose argmax is the greedy token."""
+        return self._penalized(logits, committed, drafted).astype(mx.float32)
+
     def tokens(self, logits: mx.array, committed: Sequence[int], drafted: mx.array | None = None) -> mx.array:
         """(M, V) logits to (M,) uint32 token ids: the argmax, or each position's own draw from its law."""
         if self.greedy:
-            return mx.argmax(self._penalized(logits, committed, drafted).astype(mx.float32), axis=-1)
+            return mx.argmax(self.scores(logits, committed, drafted), axis=-1)
         position = _first_position(logits, committed, drafted)
         return self.dice.draw_at(self.laws(logits, committed, drafted), position)
 
