@@ -19,6 +19,7 @@ from bench.ways import settle
 from mlx_spec.errors import SpecError
 from models import load
 from models.loaded import Loaded
+from models.tokenizer import render_chat
 
 
 @dataclass(frozen=True)
@@ -83,10 +84,7 @@ def _measure_each(
 
 def _measure(comparison: Comparison, options: argparse.Namespace) -> dict[str, Any]:
     target = load(options.model, dtype=BACKENDS[options.backend].dtype, progress=_say)
-    prompts = [
-        target.tokenizer.apply_chat_template([{"role": "user", "content": text}], add_generation_prompt=True)
-        for text in PROMPTS
-    ]
+    prompts = [render_chat(target.tokenizer, [{"role": "user", "content": text}]) for text in PROMPTS]
     turns = Turns(tokens=8, order=random.Random(options.seed), settle=settle)
     # A first answer pays for what later ones find ready.
     turns.answer(comparison.ways(target, 4), prompts[0])

@@ -72,9 +72,15 @@ class Answer(Widget):
         self._reading.finish()
         self.note(note)
 
+    def on_mount(self) -> None:
+        """Show what came before there was a place for it."""
+        self.call_later(self._changed)
+
     def _changed(self) -> None:
         self._laid_out = None
-        self.refresh(layout=True)
+        # Textual forgets to lay out again what was refreshed more than once before it was mounted.
+        if self.is_mounted:
+            self.refresh(layout=True)
 
     def _lay_out(self, width: int) -> list[Row]:
         if self._laid_out != (width, self.show_origins):
