@@ -67,6 +67,7 @@ class Engine:
         self._end_tokens = frozenset(target.tokenizer.eos_token_ids)
         self._spared = self._end_tokens.union(target.tokenizer.encode("\n", add_special_tokens=False))
         self._strict = self._choose_strict()
+        self._vocabulary: int = target.info.vocab_size
         self._target_bytes = parameter_bytes(target.model)
         self._trace = Trace(trace) if trace else None
         self._controller = self._choose_controller()
@@ -128,6 +129,12 @@ class Engine:
         """
         if not prompt:
             raise EmptyPrompt("The prompt is empty.", "Write something first.")
+        last = self._vocabulary - 1
+        if unknown := [token for token, _ in sampling.logit_bias if not 0 <= token <= last]:
+            raise SpecError(
+                f"The logit bias names token {unknown[0]}; this model's tokens are 0 to {last}.",
+                "Name another token id.",
+            )
         room = self.context_limit - len(prompt)
         if room < 1:
             raise PromptTooLong(
