@@ -104,8 +104,8 @@ class Rounds:
     _laws: dict[Any, Law[Block]] = field(default_factory=dict)
 
     def law(self, prefix: Prefix, k: int, memory: Any = None) -> Law[Block]:
-        orders = (self.target.order, self.source.order)
-        context = prefix if None in orders else prefix[-max(orders) :]  # type: ignore[type-var]
+        seen = [order for order in (self.target.order, self.source.order) if order is not None]
+        context = prefix[-max(seen) :] if len(seen) == 2 else prefix
         key = (context, k, memory)
         if key not in self._laws:
             self._laws[key] = law_of(lambda dice: self._play(prefix, k, memory, dice), self.dice)

@@ -1,0 +1,168 @@
+"""The engine's own loop over a toy model: whole generations, every outcome, the target's exact law.
+
+Here nothing is shared between rounds: session, roll-back, plain steps one ahead, length, end tokens
+and the switch between plain and speculative rounds are the engine's real ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import mlx.core as mx
+import pytest
+
+from mlx_spec import engine as engine_module
+from mlx_spec.drafts.base import Draft
+from mlx_spec.engine import Engine
+from mlx_spec.options import Limits, Sampling
+from mlx_spec.sampling import Dice
+
+from .enumeration import law_of
+from .loop import Schedule, adaptive, cycle, distance, fixed, own_law
+from .toys import (
+    COIN,
+    FORGETFUL,
+    HOLED,
+    PROMPT,
+    Prefix,
+    Source,
+    Target,
+    ToySampler,
+    array,
+    sources,
+)
+
+
+class ToyCachedModel:
+    """Stands for the target and its KV cache: keeps the tokens whose rows are staged."""
+
+    cannot_roll_back = None
+    kv_bytes = 0
+
+    def __init__(self, target: Target, kv_bits: int | None = None) -> None:
+        self.target = target
+        self.model = target
+        self._fed: Prefix = ()
+
+    @property
+    def rows(self) -> int:
+        return len(self._fed)
+
+    def forward(self, ids: Any) -> Any:
+        before = len(self._fed)
+        self._fed += tuple(ids.tolist())
+        return array(self.target.row(self._fed[: i + 1]) for i in range(before, len(self._fed)))
+
+    def prefill(self, ids: Sequence[int], chunk: int, stopped: Any) -> None:
+        self._fed += tuple(ids)
+
+    def keep(self, rows: int) -> None:
+        self._fed = self._fed[:rows]
+
+
+class ToyDraftSource:
+    """A toy source behind the engine's protocol; checks that it only ever sees committed tokens."""
+
+    nbytes = 0
+
+    def __init__(self, source: Source, dice: Dice) -> None:
+        self.name = source.name
+        self._source, self._dice = source, dice
+        self._committed: Prefix = ()
+        self._proposed: Prefix = ()
+
+    def begin(self, committed: Sequence[int], sampler: Any) -> None:
+        self._committed = tuple(committed)
+
+    def propose(self, k: int) -> Draft:
+        draft = self._source.propose(self._committed, k, self._dice)
+        self._proposed = tuple(draft.tokens.tolist())
+        return draft
+
+    def commit(self, ids: Sequence[int], accepted: int) -> None:
+        assert tuple(ids[:accepted]) == self._proposed[:accepted]
+        self._committed += tuple(ids)
+        self._proposed = ()
+
+    def rewind(self, n: int) -> None:
+        self._committed = self._committed[: len(self._committed) - n]
+
+
+class ToyController:
+    """Plays a schedule."""
+
+    state = "speculating"
+    reason = None
+
+    def __init__(self, schedule: Schedule) -> None:
+        self._schedule = schedule
+        self._state = schedule.start
+        self._emitted = 0
+
+    def next_k(self) -> int:
+        return self._schedule.k(self._state, self._emitted)
+
+    def observe(self, k: int, emitted: int, seconds: float) -> None:
+        self._emitted += emitted
+        self._state = self._schedule.after(self._state, k, emitted - 1 if k else 0)
+
+
+@pytest.fixture
+def generate(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A function that plays one generation of the real engine over toys."""
+    monkeypatch.setattr(engine_module, "CachedModel", ToyCachedModel)
+    monkeypatch.setattr(engine_module, "parameter_bytes", lambda model: 0)
+    monkeypatch.setattr(mx, "async_eval", lambda *arrays: None)
+
+    def play(
+        target: Target, source: Source, schedule: Schedule, length: int, end: int | None, dice: Dice
+    ) -> Prefix:
+        monkeypatch.setattr(engine_module, "Sampler", lambda sampling: ToySampler(dice))
+        toy = SimpleNamespace(
+            model=target,
+            tokenizer=SimpleNamespace(
+                decode=lambda ids, **options: "".join("abcd"[i] for i in ids),
+                eos_token_ids=set() if end is None else {end},
+            ),
+            info=SimpleNamespace(context_length=64),
+        )
+        one = Engine(toy, ToyDraftSource(source, dice), k=1)
+        one._controller = ToyController(schedule)
+        emitted: list[int] = []
+        for event in one.generate(list(PROMPT), Sampling(temperature=1), Limits(max_tokens=length)):
+            emitted += event.tokens
+        if event.finish_reason == "stop":
+            assert end is not None
+            emitted.append(end)
+        assert one._session.committed[len(PROMPT) :] == [t for t in emitted if t != end]
+        assert one._session.target.rows == len(one._session.committed) - 1
+        return tuple(emitted)
+
+    return play
+
+
+FEW = {"near", "level", "holed", "hesitant", "wrong-drawn", "right", "wrong", "lookup", "halting", "empty"}
+# Target, source, largest K, tokens to generate.
+CASES = [(COIN, s, 2 if s.withheld else 3, 5) for s in sources(COIN)] + [
+    (target, s, 2, 3) for target in (HOLED, FORGETFUL) for s in sources(target) if s.name in FEW
+]
+SCHEDULES = {
+    "fixed": fixed,
+    "on-off": lambda most: cycle("on-off", [0, most, 0, 0, 1]),
+    "adaptive": adaptive,
+}
+
+
+@pytest.mark.parametrize("kind", SCHEDULES)
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case[0].name}-{case[1].name}")
+def test_the_engine_emits_the_targets_own_law(
+    generate: Any, case: tuple[Target, Source, int, int], kind: str
+) -> None:
+    target, source, most, length = case
+    schedule = SCHEDULES[kind](most)
+    for end in (None, target.vocabulary - 1):
+        emitted = law_of(lambda dice, end=end: generate(target, source, schedule, length, end, dice))
+        own = own_law(target, length, end)
+        assert emitted == own, f"end token {end}: off by {distance(emitted, own)}"
