@@ -22,7 +22,7 @@ from mlx_spec.round import Outcome
 from mlx_spec.sampling import Sampler
 
 SAMPLE = 16  # rows compared when the noise is measured
-LEAD = 32  # rows before them, at most
+LEAD = 8  # rows before them, at most
 SAFETY = 4.0  # the widest noise among few rows is not the widest there is
 
 
