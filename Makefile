@@ -1,6 +1,6 @@
 # Everything runs in the private environment .venv, which .ci/setup makes on first use and then
 # leaves alone. Name a Python with PYTHON=..., pass options with ARGS="...".
-.PHONY: setup chat test test-slow test-all lint types bench pin
+.PHONY: setup chat test test-slow test-all lint types bench screenshot pin
 
 BIN := .venv/bin
 export PYTHON
@@ -31,6 +31,9 @@ types: setup
 bench: setup
 	$(BIN)/python -m bench.plain $(ARGS)
 	$(BIN)/python -m bench.speculation $(ARGS)
+
+screenshot: setup
+	$(BIN)/python docs/screenshot.py
 
 pin:
 	sh .ci/pin

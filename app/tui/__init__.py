@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from app.assistant import Assistant
     from app.settings import Settings
     from app.worker import Progress, Worker
+
+PATIENCE = 1.0  # seconds before a slow end is explained
 
 
 def run(settings: Settings) -> int:
@@ -18,13 +23,19 @@ def run(settings: Settings) -> int:
     """
     from app.worker import Worker
 
+    return chat(Worker(loader(settings)))
+
+
+def loader(settings: Settings) -> Callable[[Progress], Assistant]:
+    """What the engine thread calls to load the model."""
+
     def load(progress: Progress) -> Assistant:
         # Imported on the engine thread, so that the first frame waits for neither MLX nor the model.
         from app.assistant import Assistant
 
         return Assistant.load(settings, progress)
 
-    return chat(Worker(load))
+    return load
 
 
 def chat(worker: Worker) -> int:
@@ -36,9 +47,22 @@ def chat(worker: Worker) -> int:
     try:
         code = app.run() or app.return_code or 0
     finally:
-        worker.close()
+        _close(worker)
     if app.failure is None:
         return code
     # The screen that showed it is gone by now.
     tell("error", f"{app.failure.message} {app.failure.next_step}".strip())
     return code or app.failure.exit_code
+
+
+def _close(worker: Worker) -> None:
+    from app.errors import tell
+    from app.interrupt import first_calls
+
+    waiting = "The engine is still busy. Ctrl+C twice leaves without it."
+    explain = threading.Timer(PATIENCE, tell, ("warning", waiting))
+    explain.daemon = True
+    explain.start()
+    with first_calls(worker.stop):
+        worker.close()
+    explain.cancel()

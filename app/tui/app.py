@@ -49,7 +49,13 @@ ENDINGS = {
 
 
 class Chat(App[int]):
-    """One conversation with one assistant."""
+    """One conversation with one assistant.
+
+    Attributes:
+        conversation: what was said.
+        facts: what the status line shows.
+        failure: why there is no model, or None.
+    """
 
     TITLE = "specchat"
     ENABLE_COMMAND_PALETTE = False
@@ -74,13 +80,13 @@ class Chat(App[int]):
         super().__init__(ansi_color=True if os.environ.get("NO_COLOR") is not None else None)
         self._worker = worker
         self._clock = clock
-        self._conversation = Conversation()
+        self.conversation = Conversation()
         self._answer: Answer | None = None  # of the turn under way
-        self._facts = Facts()
+        self.facts = Facts()
         self._doing = "Loading the model."
         self._show_origins = False
         self._asked_to_quit = -QUIT_WITHIN
-        self.failure: Failed | None = None  # why there is no model
+        self.failure: Failed | None = None
 
     def compose(self) -> ComposeResult:
         """Transcript, prompt, status."""
@@ -126,7 +132,7 @@ class Chat(App[int]):
             case Ready():
                 self._be_ready(event)
             case Started():
-                self._change(State.READING, snapshot=_before(self._facts.snapshot))
+                self._change(State.READING, snapshot=_before(self.facts.snapshot))
             case Finished():
                 self._finish(event)
             case Failed():
@@ -136,16 +142,16 @@ class Chat(App[int]):
         self.query_one(Prompt).entitle(event.model, event.draft)
         for warning in event.warnings:
             self.query_one(Transcript).notify_reader(Notice("!", warning))
-        self._facts = replace(self._facts, context_limit=event.context_limit)
+        self.facts = replace(self.facts, context_limit=event.context_limit)
         self._change(State.READY)
         self._say(speculation(event.snapshot))
-        if self._conversation.question is not None:
+        if self.conversation.question is not None:
             self._request()
 
     def _finish(self, event: Finished) -> None:
         assert self._answer is not None
         self._answer.finish(ENDINGS.get(event.reason, ""))
-        self._conversation.settle(self._answer.text)
+        self.conversation.settle(self._answer.text)
         self._answer = None
         self._change(State.STOPPED if event.reason == "interrupt" else State.READY)
 
@@ -156,7 +162,7 @@ class Chat(App[int]):
         if self._answer is not None:
             self.query_one(Transcript).break_off(self._answer)
             self._answer = None
-            self.query_one(Prompt).give_back(self._conversation.withdraw())
+            self.query_one(Prompt).give_back(self.conversation.withdraw())
         self.query_one(Transcript).notify_reader(Notice("▲", event.message, event.next_step))
         self._change(State.ERROR)
 
@@ -168,7 +174,7 @@ class Chat(App[int]):
             return
         if self.failure is not None:
             self._hint("There is no model to answer. Ctrl+Q quits.")
-        elif self._answer is not None and self._facts.state is State.LOADING:
+        elif self._answer is not None and self.facts.state is State.LOADING:
             self._hint("One prompt is waiting already. Esc takes it back.")
         elif self._answer is not None:
             self._hint("An answer is running. Esc stops it.")
@@ -177,9 +183,9 @@ class Chat(App[int]):
 
     def _ask(self, question: str) -> None:
         self.query_one(Prompt).clear()
-        self._conversation.ask(question)
+        self.conversation.ask(question)
         self._answer = self.query_one(Transcript).ask(question, show_origins=self._show_origins)
-        if self._facts.state is State.LOADING:
+        if self.facts.state is State.LOADING:
             self._answer.note("◌ Your prompt waits until the model is loaded. Esc takes it back.")
         else:
             self._request()
@@ -187,17 +193,17 @@ class Chat(App[int]):
     def _request(self) -> None:
         assert self._answer is not None
         self._answer.note("")
-        self._worker.answer(self._conversation.request())
-        self._change(State.READING, snapshot=_before(self._facts.snapshot))
+        self._worker.answer(self.conversation.request())
+        self._change(State.READING, snapshot=_before(self.facts.snapshot))
 
     def action_stop(self) -> None:
         """End the answer under way and keep it; take a waiting prompt back; else do nothing."""
         if self._answer is None:
             return
-        if self._facts.state is State.LOADING:
+        if self.facts.state is State.LOADING:
             self.query_one(Transcript).withdraw()
             self._answer = None
-            self.query_one(Prompt).give_back(self._conversation.withdraw())
+            self.query_one(Prompt).give_back(self.conversation.withdraw())
         else:
             self._worker.stop()
 
@@ -252,13 +258,13 @@ class Chat(App[int]):
 
     def _change(self, state: State, snapshot: Snapshot | None = None) -> None:
         if snapshot is not None:
-            self._facts = replace(self._facts, snapshot=snapshot)
+            self.facts = replace(self.facts, snapshot=snapshot)
             self._doing = neutralise(speculation(snapshot))
-        self._facts = replace(self._facts, state=state)
+        self.facts = replace(self.facts, state=state)
         self._show_status()
 
     def _show_status(self) -> None:
-        self.query_one(StatusLine).facts = self._facts
+        self.query_one(StatusLine).facts = self.facts
         self.query_one(Sentence).text = origins.legend() if self._show_origins else Text(self._doing)
 
 

@@ -37,7 +37,7 @@ class Driver:
 
     @property
     def state(self) -> State:
-        return self.app._facts.state
+        return self.app.facts.state
 
     @property
     def prompt(self) -> Prompt:

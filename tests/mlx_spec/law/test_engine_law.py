@@ -17,6 +17,7 @@ from mlx_spec import engine as engine_module
 from mlx_spec.drafts.base import Draft
 from mlx_spec.engine import Engine
 from mlx_spec.options import Limits, Sampling
+from mlx_spec.policy.controller import State
 from mlx_spec.sampling import Dice
 
 from .enumeration import law_of
@@ -93,8 +94,8 @@ class ToyDraftSource:
 class ToyController:
     """Plays a schedule."""
 
-    state = "speculating"
-    reason = None
+    state: State = "speculating"
+    reason: str | None = None
 
     def __init__(self, schedule: Schedule) -> None:
         self._schedule = schedule
@@ -136,8 +137,8 @@ def generate(monkeypatch: pytest.MonkeyPatch) -> Any:
         if event.finish_reason == "stop":
             assert end is not None
             emitted.append(end)
-        assert one._session.committed[len(PROMPT) :] == [t for t in emitted if t != end]
-        assert one._session.target.rows == len(one._session.committed) - 1
+        assert one.session.committed[len(PROMPT) :] == [t for t in emitted if t != end]
+        assert one.session.target.rows == len(one.session.committed) - 1
         return tuple(emitted)
 
     return play
@@ -145,7 +146,7 @@ def generate(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 FEW = {"near", "level", "holed", "hesitant", "wrong-drawn", "right", "wrong", "lookup", "halting", "empty"}
 # Target, source, largest K, tokens to generate.
-CASES = [(COIN, s, 2 if s.withheld else 3, 5) for s in sources(COIN)] + [
+CASES = [(COIN, s, 1 if s.withheld else 3, 4 if s.withheld else 5) for s in sources(COIN)] + [
     (target, s, 2, 3) for target in (HOLED, FORGETFUL) for s in sources(target) if s.name in FEW
 ]
 SCHEDULES = {

@@ -45,7 +45,7 @@ def test_mlx_gives_the_plain_chain_too(target: Target) -> None:
             draft = source.propose(prefix, 3, _FirstOutcome())
             toy = target.forward(prefix)
 
-            def forward(ids: mx.array, toy=toy) -> mx.array:  # type: ignore[no-untyped-def]
+            def forward(ids: mx.array, toy=toy) -> mx.array:
                 return mx.array(toy(np.array(ids)).astype(np.float32))
 
             if len(draft):
@@ -61,10 +61,10 @@ def test_mlx_gives_the_plain_chain_too(target: Target) -> None:
 class _FirstOutcome:
     """Dice that always show the first outcome that can happen."""
 
-    def flip(self, probabilities):  # type: ignore[no-untyped-def]
+    def flip(self, probabilities):
         return np.array([p > 0 for p in probabilities])
 
-    def draw(self, rows):  # type: ignore[no-untyped-def]
+    def draw(self, rows):
         return np.array([next(i for i, p in enumerate(row) if p) for row in rows.tolist()], dtype=np.uint32)
 
 
@@ -92,6 +92,6 @@ def test_greedy_needs_no_dice() -> None:
     sampler = ToySampler(NoDice(), greedy=True)
     target = TARGETS[-1]
     right = next(s for s in sources(target) if s.name == "right")
-    draft = right.propose(PROMPT, 3, NoDice())  # type: ignore[arg-type]
+    draft = right.propose(PROMPT, 3, NoDice())
     outcome = verify(PROMPT[-1], draft, target.forward(PROMPT), sampler)
     assert Block(tuple(outcome.emitted), tuple(outcome.drafted), outcome.accepted).accepted == 3

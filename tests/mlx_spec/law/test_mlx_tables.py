@@ -16,7 +16,7 @@ K = 2
 PAIRS = [(t, s) for t in TARGETS for s in sources(t) if s.sampled and not s.withheld]
 
 
-def rounds(target: Target, source: Source):  # type: ignore[no-untyped-def]
+def rounds(target: Target, source: Source):
     """Exact rows p (K+1, V), q (K, V) and every possible draft, after each prefix of the toy."""
     v = target.vocabulary
     for before in product(range(v), repeat=2):
