@@ -82,12 +82,15 @@ class Assistant:
     def answer(self, messages: Sequence[Message]) -> Generator[Round, None, None]:
         """Stream the answer to a conversation; its last event carries the finish reason.
 
+        A `stop` counts from when this returns.
+
         Raises:
             SpecError: the conversation does not fit the context or the template.
         """
-        yield from self._engine.generate(
+        rounds: Generator[Round, None, None] = self._engine.generate(
             self._prompt(messages), self._settings.sampling, self._settings.limits
         )
+        return rounds
 
     @property
     def metrics(self) -> Any:

@@ -58,7 +58,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _dispatch(argv: list[str]) -> int:
     command, rest = _split(argv)
     asks_about = {"-h", "--help", "--version"} & set(rest)
-    if command is None and not asks_about and not (_is_terminal(sys.stdin) and _is_terminal(sys.stdout)):
+    # Textual reads stdin and draws on stderr; an answer for a pipe goes to stdout.
+    if command is None and not asks_about and not all(map(_is_terminal, (sys.stdin, sys.stdout, sys.stderr))):
         command = "ask"
     given: list[tuple[Option, str]] = []
     if command is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import random
 import subprocess
 import sys
@@ -42,6 +43,9 @@ class Comparison:
 def run(comparison: Comparison, arguments: Sequence[str]) -> int:
     """Measure, print the table and the JSON line; the exit code."""
     options = _parser(comparison).parse_args(arguments)
+    load_before = os.getloadavg()[0]
+    if load_before > 0.5 and not options.backend:
+        _say(f"Other programs are busy (load {load_before:.1f}): the intervals will be wide.")
     try:
         if options.backend:
             reports = [_measure(comparison, options)]
@@ -56,6 +60,7 @@ def run(comparison: Comparison, arguments: Sequence[str]) -> int:
         "bench": comparison.module,
         "date": report.today(),
         "machine": report.machine(),
+        "load_before": round(load_before, 2),
         "model": options.model,
         "tokens": options.tokens,
         "seed": options.seed,

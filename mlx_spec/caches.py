@@ -31,9 +31,15 @@ class CachedModel:
         rows: tokens whose keys and values are in the cache.
     """
 
-    def __init__(self, model: nn.Module, kv_bits: int | None = None) -> None:
+    def __init__(self, model: nn.Module, kv_bits: int | None = None, vocabulary: int | None = None) -> None:
+        """Args:
+        model: an mlx-lm model.
+        kv_bits: of a quantized cache; None keeps the model's own.
+        vocabulary: V, the columns of logits that mean a token; None takes all that the model gives.
+        """
         self.model = model
         self.kv_bits = kv_bits
+        self.vocabulary = vocabulary
         self.rows = 0
         self.layers = self._fresh_layers()
 
@@ -73,7 +79,7 @@ class CachedModel:
     def forward(self, tokens: mx.array) -> mx.array:
         """Stage rows for `tokens` (M,) and return their logits (M, V), unevaluated."""
         self.rows += tokens.size
-        return self.model(tokens[None], cache=self.layers)[0]
+        return self.model(tokens[None], cache=self.layers)[0, :, : self.vocabulary]
 
     def prefill(self, tokens: Sequence[int], chunk: int, stopped: Callable[[], bool] = lambda: False) -> None:
         """Put `tokens` in the cache, `chunk` at a time; ends early, at a chunk's end, when `stopped`."""

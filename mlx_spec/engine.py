@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator, Sequence
+import weakref
+from collections.abc import Callable, Generator, Sequence
 from typing import Any, TextIO
 
 import mlx.core as mx
@@ -25,7 +26,7 @@ from mlx_spec.policy.controller import Controller, FixedK, TrialK
 from mlx_spec.round import Outcome, verify
 from mlx_spec.sampling import Noise, Sampler
 from mlx_spec.session import Session
-from mlx_spec.text import Released, TextStream, decoder
+from mlx_spec.text import Released, TextStream, decoder, vocabulary
 from mlx_spec.trace import Trace
 
 CLEAR_EVERY = 256  # rounds between returns of MLX's unused buffers to the system
@@ -52,7 +53,8 @@ class Engine:
         **options: Any,
     ) -> None:
         """Args:
-        target: has `.model` (mlx-lm), `.tokenizer` (decode, eos_token_ids), `.info.context_length`.
+        target: has `.model` (mlx-lm), `.tokenizer` (decode, get_vocab, eos_token_ids) and `.info`
+            (context_length, vocab_size).
         draft: a source, the name of one that needs no loading, or None.
         trace: where to write one JSON line a round.
         **options: fields of `EngineOptions`, such as k and kv_bits.
@@ -61,17 +63,18 @@ class Engine:
             SpecError: the options do not fit the model.
         """
         self.options = EngineOptions(**options)
-        self.session = Session(CachedModel(target.model, self.options.kv_bits))
+        self._vocabulary = vocabulary(target)
+        self.session = Session(CachedModel(target.model, self.options.kv_bits, self._vocabulary))
         self.source = drafts.make(draft, target, self.options) if isinstance(draft, str) else draft
         self._decode = decoder(target.tokenizer)
         self._end_tokens = frozenset(target.tokenizer.eos_token_ids)
-        self._spared = self._end_tokens.union(target.tokenizer.encode("\n", add_special_tokens=False))
+        self._newline = target.tokenizer.encode("\n", add_special_tokens=False)
         self._strict = self._choose_strict()
-        self._vocabulary: int = target.info.vocab_size
         self._target_bytes = parameter_bytes(target.model)
         self._trace = Trace(trace) if trace else None
         self._controller = self._choose_controller()
         self._stopping = threading.Event()
+        self._latest: Callable[[], Generator[Round, None, None] | None] = lambda: None
         self.context_limit = self._choose_context(target.info.context_length)
         self.metrics = self._fresh_metrics()
 
@@ -112,8 +115,10 @@ class Engine:
         prompt: Sequence[int],
         sampling: Sampling = Sampling(),
         limits: Limits = Limits(),
-    ) -> Iterator[Round]:
+    ) -> Generator[Round, None, None]:
         """Generate after `prompt`, reusing what the cache shares with it.
+
+        An engine has one cache, so a generation that was left unfinished ends here.
 
         Args:
             prompt: token ids of the whole conversation so far.
@@ -125,7 +130,7 @@ class Engine:
             that are right for what was committed.
 
         Raises:
-            EmptyPrompt, PromptTooLong: before anything is computed.
+            EmptyPrompt, PromptTooLong, SpecError: before anything is computed.
         """
         if not prompt:
             raise EmptyPrompt("The prompt is empty.", "Write something first.")
@@ -134,6 +139,12 @@ class Engine:
             raise SpecError(
                 f"The logit bias names token {unknown[0]}; this model's tokens are 0 to {last}.",
                 "Name another token id.",
+            )
+        # MLX does not check an index: it would read beyond the embeddings.
+        if not all(0 <= token < self._vocabulary for token in prompt):
+            raise SpecError(
+                f"The prompt has a token that is not among the model's {self._vocabulary}.",
+                "Use the tokenizer that belongs to the model.",
             )
         room = self.context_limit - len(prompt)
         if room < 1:
@@ -144,15 +155,24 @@ class Engine:
             )
         if limits.max_tokens >= 0:
             room = min(room, limits.max_tokens)
+        if unfinished := self._latest():
+            unfinished.close()
         self._stopping.clear()
         self.metrics = self._fresh_metrics()
         self.metrics.prompt_tokens = len(prompt)
-        return self._generate(list(prompt), self._sampler(sampling, len(prompt)), limits, room)
+        rounds = self._generate(list(prompt), self._sampler(sampling, len(prompt)), limits, room)
+        self._latest = weakref.ref(rounds)
+        return rounds
 
     def _sampler(self, sampling: Sampling, start: int) -> Sampler:
-        return Sampler(sampling, start=start, ends=self._end_tokens, spared=self._spared)
+        known = range(self._vocabulary)  # a tokenizer may have more ids than the model has rows
+        ends = [token for token in self._end_tokens if token in known]
+        spared = [*ends, *(token for token in self._newline if token in known)]
+        return Sampler(sampling, start=start, ends=ends, spared=spared)
 
-    def _generate(self, prompt: list[int], sampler: Sampler, limits: Limits, room: int) -> Iterator[Round]:
+    def _generate(
+        self, prompt: list[int], sampler: Sampler, limits: Limits, room: int
+    ) -> Generator[Round, None, None]:
         started = time.perf_counter()
         metrics, session, source = self.metrics, self.session, self.source
         if not sampler.greedy and isinstance(sampler.dice, Noise):
@@ -181,6 +201,12 @@ class Engine:
                         session.settle()
                 finish = event.finish_reason
                 yield event
+        except GeneratorExit:  # left between two rounds
+            raise
+        except BaseException as error:
+            finish = "interrupt" if isinstance(error, KeyboardInterrupt) else "error"
+            self._forget()  # nobody knows how far a forward got that failed
+            raise
         finally:
             plain.ahead = None
             session.settle()
@@ -201,6 +227,8 @@ class Engine:
         k = min(self._controller.next_k(), left - 1)
         if k > 0 and plain.ahead is None and self.source is not None:
             draft = self.source.propose(k)
+            if len(draft) > k:
+                raise ValueError(f"{self.source.name} proposed {len(draft)} tokens instead of at most {k}")
             if len(draft) and strict:
                 return strict.verify(committed, draft, sampler)
             if len(draft):
@@ -277,4 +305,9 @@ class Engine:
 
     def close(self) -> None:
         """Let go of the caches."""
-        self.session = Session(CachedModel(self.session.target.model, self.options.kv_bits))
+        self._forget()
+
+    def _forget(self) -> None:
+        self.session.reset()
+        if self.source:
+            self.source.reset()

@@ -18,8 +18,8 @@ class Metrics:
         prompt_tokens: tokens of the prompt; `reused_tokens` of them were in the cache already.
         completion_tokens: tokens released so far.
         ttft_s: seconds from the request to the first token.
-        last_s: seconds from the request to the last round's end.
-        first_tokens: tokens that came with the first round.
+        last_s: seconds from the request to the latest token.
+        later_tokens: tokens that came after the first one's round, those of a stop string included.
         rounds: speculative rounds (K >= 1).
         drafted: draft tokens verified, up to the answer's end.
         accepted: those that stand.
@@ -37,7 +37,7 @@ class Metrics:
     completion_tokens: int = 0
     ttft_s: float | None = None
     last_s: float = 0.0
-    first_tokens: int = 0
+    later_tokens: int = 0
     rounds: int = 0
     drafted: int = 0
     accepted: int = 0
@@ -70,10 +70,13 @@ class Metrics:
         """
         self.k = k
         self.k_histogram[k] += 1
-        self.last_s = seconds
-        if self.ttft_s is None:
-            self.ttft_s, self.first_tokens = seconds, emitted
         self.completion_tokens += emitted
+        if emitted:
+            self.last_s = seconds
+            if self.ttft_s is None:
+                self.ttft_s = seconds
+            else:
+                self.later_tokens += emitted
         if k == 0:
             return
         self.rounds += 1
@@ -88,10 +91,10 @@ class Metrics:
 
     @property
     def tok_s(self) -> float | None:
-        """Tokens a second after the first round's, or None before a second round."""
+        """Tokens a second after the first, or None before a second round gave some."""
         if self.ttft_s is None or self.last_s <= self.ttft_s:
             return None
-        return (self.completion_tokens - self.first_tokens) / (self.last_s - self.ttft_s)
+        return self.later_tokens / (self.last_s - self.ttft_s)
 
     @property
     def acceptance_rate(self) -> float | None:

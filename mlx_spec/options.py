@@ -102,6 +102,8 @@ class Limits:
     def __post_init__(self) -> None:
         if self.max_tokens == 0 or self.max_tokens < -1:
             raise ValueError(f"max tokens must be at least 1, or -1 for no limit, not {self.max_tokens}")
+        if isinstance(self.stop, str):
+            raise ValueError(f"stop must be several strings, not the one string {self.stop!r}")
         if not all(self.stop):
             raise ValueError("a stop string must not be empty")
 

@@ -59,8 +59,14 @@ class Session:
 
     def settle(self) -> None:
         """Restore the invariant after a round or at an end: a row for every committed token but the last."""
-        if self.target.rows >= len(self.committed):
+        rows = max(len(self.committed) - 1, 0)
+        if self.target.rows > rows:
             if self.target.cannot_roll_back:
                 self.target.reset()  # the next turn reads its prompt afresh
             else:
-                self.target.keep(len(self.committed) - 1)
+                self.target.keep(rows)
+
+    def reset(self) -> None:
+        """Forget everything."""
+        self.committed = []
+        self.target.reset()

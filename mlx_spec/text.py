@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 REPLACEMENT = "\ufffd"
-# A character has at most four bytes: the fourth token in a row that completes nothing is no part of one.
+# A character has at most four bytes: the first of four tokens in a row that complete nothing is no part
+# of one that may still come. The last may be, so one replacement is still held.
 LONGEST_INCOMPLETE = 4
 
 
@@ -31,8 +32,8 @@ class Detokenizer:
         text = self._window_text()
         whole = text.rstrip(REPLACEMENT)
         self._stalled = self._stalled + 1 if len(whole) <= self._emitted else 0
-        if whole != text and self._stalled < LONGEST_INCOMPLETE:
-            return self._emit(whole)
+        if whole != text:
+            return self._emit(whole if self._stalled < LONGEST_INCOMPLETE else text[:-1])
         piece = self._emit(text)
         self._context, self._window, self._emitted, self._stalled = self._window, [], 0, 0
         return piece
@@ -166,6 +167,11 @@ def decoder(tokenizer: Any) -> Callable[[Sequence[int]], str]:
         return tokenizer.decode(list(ids), skip_special_tokens=False, clean_up_tokenization_spaces=False)
 
     return decode
+
+
+def vocabulary(target: Any) -> int:
+    """How many token ids mean something: the model's other rows are padding, the tokenizer's have no row."""
+    return min(target.info.vocab_size, max(target.tokenizer.get_vocab().values()) + 1)
 
 
 def first_difference(target: Any, draft: Any) -> str | None:

@@ -1,19 +1,21 @@
 """GGUF files converted once to MLX folders, and kept.
 
 A conversion is named after the file's identity and the converter's version, written beside its place
-and moved there in one step, so two processes can convert at once and a killed one leaves nothing that
-looks whole. A manifest in it tells a damaged conversion from a whole one.
+and moved there in one step, so a killed process leaves nothing that looks whole. One process converts at a
+time, and removes what killed ones left. A manifest tells a damaged conversion from a whole one.
 """
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import TextIO
 
 from models import folder as model_folder
 from models.errors import ModelError
@@ -21,6 +23,7 @@ from models.locations import models_dir
 
 VERSION = 1  # of the converter; a change makes every file convert anew
 _MANIFEST = "conversion.json"
+_STAGING = ".new-"
 _HASHED_HEAD = 1 << 20  # bytes of the file that count for its identity, besides its size and time
 _HASHED_WHOLE = 32 << 20  # bytes; larger files are checked by their size and their header
 
@@ -38,34 +41,56 @@ def converted(gguf: Path, progress: Progress) -> Iterator[Path]:
         OSError: if it cannot be read, or not even a temporary folder can be written.
     """
     kept = models_dir() / "converted" / f"{gguf.stem}-{_identity(gguf)}"
-    if kept.exists():
-        if (damage := _damage(kept)) is None:
-            yield kept
-            return
-        progress(f"The converted model in {kept} is damaged ({damage}); converting it again.")
-    try:
-        _discard(kept)
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        staging = Path(tempfile.mkdtemp(prefix=".new-", dir=kept.parent))
-    except OSError as error:
-        progress(
-            f"{kept.parent} cannot be written ({error.strerror}), so {gguf.name} is converted anew each time."
-        )
-        with tempfile.TemporaryDirectory(prefix="specchat-") as temporary:
-            _convert(gguf, Path(temporary), progress)
-            yield Path(temporary)
+    if _is_whole(kept, progress) or _keep(gguf, kept, progress):
+        yield kept
         return
-    try:
-        _convert(gguf, staging, progress)
+    with tempfile.TemporaryDirectory(prefix="specchat-") as temporary:
+        _convert(gguf, Path(temporary), progress)
+        yield Path(temporary)
+
+
+def _is_whole(kept: Path, progress: Progress) -> bool:
+    if not kept.exists():
+        return False
+    if (damage := _damage(kept)) is None:
+        return True
+    progress(f"The converted model in {kept} is damaged ({damage}); converting it again.")
+    return False
+
+
+def _keep(gguf: Path, kept: Path, progress: Progress) -> bool:
+    """Convert `gguf` to `kept`, or wait for another process that does; False if nothing can be kept."""
+    place = kept.parent
+    with ExitStack() as held:
         try:
-            staging.rename(kept)
-        except OSError:
-            # Another process was faster. Its conversion is as good as this one.
-            if _damage(kept) is not None:
-                raise
-    finally:
-        shutil.rmtree(staging, ignore_errors=True)
-    yield kept
+            place.mkdir(parents=True, exist_ok=True)
+            _lock(held.enter_context((place / ".lock").open("w")), progress)
+            if kept.exists():
+                if _damage(kept) is None:
+                    return True
+                shutil.rmtree(kept)
+            # Under the lock nobody else converts, so these are of processes that were killed.
+            for leftover in place.glob(f"{_STAGING}*"):
+                shutil.rmtree(leftover)
+            staging = Path(tempfile.mkdtemp(prefix=_STAGING, dir=place))
+        except OSError as error:
+            progress(
+                f"{place} cannot be written ({error.strerror}), so {gguf.name} is converted anew each time."
+            )
+            return False
+        held.callback(shutil.rmtree, staging, ignore_errors=True)
+        _convert(gguf, staging, progress)
+        staging.rename(kept)
+    return True
+
+
+def _lock(file: TextIO, progress: Progress) -> None:
+    """Hold the system's lock on `file` until it is closed; it also ends with the process."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        progress("Waiting for another specchat that converts a model.")
+        fcntl.flock(file, fcntl.LOCK_EX)
 
 
 def _identity(gguf: Path) -> str:
@@ -91,7 +116,15 @@ def _convert(gguf: Path, into: Path, progress: Progress) -> None:
     config = configuration(header)
     config["eos_token_id"] = write_tokenizer(header, into)
     (into / "config.json").write_text(json.dumps(config, indent=1), "utf-8")
-    mx.save_safetensors(str(into / "model.safetensors"), weights(header, config), {"format": "mlx"})
+    converted_weights = weights(header, config)
+    try:
+        mx.save_safetensors(str(into / "model.safetensors"), converted_weights, {"format": "mlx"})
+    except RuntimeError as error:  # MLX does not say why, but the folder could be written a moment ago
+        need = sum(value.nbytes for value in converted_weights.values()) / 1e6
+        raise ModelError(
+            f"There is no room for the converted {gguf.name} in {into.parent}.",
+            f"Free {need:.0f} MB there, or set SPECCHAT_HOME to a folder with more room.",
+        ) from error
     files = {file.name: _fingerprint(file) for file in sorted(into.iterdir())}
     (into / _MANIFEST).write_text(json.dumps({"source": str(gguf), "files": files}, indent=1), "utf-8")
 
@@ -117,11 +150,3 @@ def _damage(kept: Path) -> str | None:
     except ModelError as error:
         return error.message.rstrip(".")
     return None
-
-
-def _discard(kept: Path) -> None:
-    """Remove a damaged conversion. It is moved away first, so that no one meets half of it."""
-    if kept.exists():
-        trash = Path(tempfile.mkdtemp(prefix=".old-", dir=kept.parent))
-        kept.replace(trash / kept.name)
-        shutil.rmtree(trash, ignore_errors=True)

@@ -35,3 +35,6 @@ class Recorded:
 
     def rewind(self, n: int) -> None:
         self._at -= n
+
+    def reset(self) -> None:
+        self._at = 0

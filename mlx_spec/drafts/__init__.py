@@ -10,12 +10,14 @@ from mlx_spec.drafts.lookup import Lookup
 from mlx_spec.drafts.model import ModelDraft
 from mlx_spec.errors import PairMismatch, SpecError
 from mlx_spec.options import EngineOptions
-from mlx_spec.text import first_difference
+from mlx_spec.text import first_difference, vocabulary
 
 # Sources that need nothing but the target.
 _SOURCES: dict[str, Callable[[Any, EngineOptions], DraftSource]] = {
     "lookup": lambda target, options: Lookup(),
-    "self": lambda target, options: ModelDraft("self", target.model, options, shares_weights=True),
+    "self": lambda target, options: ModelDraft(
+        "self", target.model, options, vocabulary=vocabulary(target), shares_weights=True
+    ),
 }
 
 
@@ -46,4 +48,10 @@ def model_source(target: Any, draft: Any, options: EngineOptions) -> DraftSource
             f"{draft.info.name} cannot draft for {target.info.name}: {difference}.",
             "Choose a draft model with the target's tokenizer, or --draft lookup.",
         )
-    return ModelDraft("model", draft.model, options, vocabulary=target.model)
+    wanted = vocabulary(target)
+    if (rows := vocabulary(draft)) < wanted:
+        raise PairMismatch(
+            f"{draft.info.name} cannot draft for {target.info.name}: it knows {rows} of the {wanted} tokens.",
+            "Choose another draft model, or --draft lookup.",
+        )
+    return ModelDraft("model", draft.model, options, vocabulary=wanted)

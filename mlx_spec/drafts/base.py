@@ -16,7 +16,7 @@ class Draft:
     """A proposal of K tokens, possibly fewer than asked for, possibly none.
 
     Attributes:
-        tokens: (K,) uint32 token ids.
+        tokens: (K,) uint32 token ids, each one of the target's: MLX reads beyond its weights otherwise.
         laws: (K, V) the laws that `tokens` were really drawn from, or None for a deterministic
             draft. A sampled token, once drawn, must stay: dropping it would bend the law.
     """
@@ -51,6 +51,9 @@ class DraftSource(Protocol):
 
     def rewind(self, n: int) -> None:
         """Forget the last `n` committed tokens."""
+
+    def reset(self) -> None:
+        """Forget everything: a failure may have left it half way, or its memory is wanted."""
 
     @property
     def nbytes(self) -> int:

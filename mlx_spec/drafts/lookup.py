@@ -26,6 +26,9 @@ class Lookup:
 
     def __init__(self, longest: int = LONGEST, shortest: int = SHORTEST) -> None:
         self._sizes = range(longest, shortest - 1, -1)
+        self.reset()
+
+    def reset(self) -> None:
         self._tokens: list[int] = []
         # Where each n-gram was last continued: the position of the token after it.
         self._continued: dict[tuple[int, ...], int] = {}

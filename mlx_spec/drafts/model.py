@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import mlx.core as mx
 import mlx.nn as nn
@@ -29,25 +28,24 @@ class ModelDraft:
         model: nn.Module,
         options: EngineOptions,
         *,
-        vocabulary: Any = None,
+        vocabulary: int,
         shares_weights: bool = False,
     ) -> None:
         """Args:
         name: for origins and metrics.
         model: an mlx-lm model; its token ids mean what the target's mean.
         options: the engine's.
-        vocabulary: the target's model, whose number of logits the laws must have; None if it is the same.
+        vocabulary: tokens that the target knows, whose laws it needs.
         shares_weights: the model is the target itself, so its weights cost no memory.
 
         Raises:
             UnsupportedCache: the model's cache cannot take rejected drafts back.
         """
         self.name = name
-        self._model = CachedModel(model, options.kv_bits)
+        self._model = CachedModel(model, options.kv_bits, vocabulary)
         if reason := self._model.cannot_roll_back:
             raise UnsupportedCache(f"It cannot draft: {reason}.", "Choose --draft lookup.")
         self._chunk = options.prefill_chunk
-        self._width = output_width(vocabulary) if vocabulary is not None else None
         self._weights = 0 if shares_weights else parameter_bytes(model)
         self._committed: list[int] = []
         self._proposed = 0
@@ -64,7 +62,7 @@ class ModelDraft:
         laws: list[mx.array] = []
         rows = mx.array(self._committed[self._model.rows :], dtype=mx.uint32)
         for _ in range(k):
-            logits = self._fit(self._model.forward(rows)[-1:])
+            logits = self._model.forward(rows)[-1:]
             drafted = mx.concatenate(tokens) if tokens else None
             if self._sampler.coupled:
                 rows = self._sampler.tokens(logits, self._committed, drafted)
@@ -91,20 +89,10 @@ class ModelDraft:
             del self._committed[-n:]
             self._model.keep(len(self._committed) - 1)
 
+    def reset(self) -> None:
+        self._model.reset()
+        self._committed, self._proposed = [], 0
+
     @property
     def nbytes(self) -> int:
         return self._weights + self._model.kv_bytes
-
-    def _fit(self, logits: mx.array) -> mx.array:
-        """Give `logits` (M, V') the target's V columns: the ids beyond the shared table are padding."""
-        if self._width is None or logits.shape[-1] == self._width:
-            return logits
-        if logits.shape[-1] > self._width:
-            return logits[:, : self._width]
-        padding = mx.full((logits.shape[0], self._width - logits.shape[-1]), -mx.inf, logits.dtype)
-        return mx.concatenate([logits, padding], axis=-1)
-
-
-def output_width(model: Any) -> int:
-    """How many logits a forward of `model` gives a token."""
-    return model(mx.array([[0]])).shape[-1]

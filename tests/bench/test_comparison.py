@@ -51,7 +51,7 @@ def test_prints_a_table_and_then_one_json_line(capsys: pytest.CaptureFixture[str
     assert (fast["acceptance_rate"], fast["acceptance_length"]) == (0.5, 3.0)
     assert fast["speedup"]["low"] <= fast["speedup"]["value"] <= fast["speedup"]["high"]
     assert backend["ways"]["slow"]["acceptance_rate"] is None
-    assert {"date", "machine", "model", "tokens", "seed"} <= summary.keys()
+    assert {"date", "machine", "load_before", "model", "tokens", "seed"} <= summary.keys()
 
 
 def test_names_the_kind_of_machine_and_not_the_machine(capsys: pytest.CaptureFixture[str]) -> None:

@@ -259,7 +259,69 @@ def test_an_error_in_the_loop_body_leaves_caches_right(target):
     next(rounds)
     with pytest.raises(ZeroDivisionError):
         rounds.throw(ZeroDivisionError)
+    assert tokens(run(engine, max_tokens=8)) == tokens(run(Engine(target, None), max_tokens=8))
     assert_like_fresh(engine)
+
+
+class Fails(Exception):
+    pass
+
+
+def failing(function: Any, *, at: int) -> Any:
+    """`function`, but its call number `at` does its work and then fails."""
+    calls = 0
+
+    def call(*args: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        result = function(*args)
+        if calls == at:
+            raise Fails
+        return result
+
+    return call
+
+
+@pytest.mark.parametrize("at", [1, 2, 3])
+@pytest.mark.parametrize("place", ["target", "source", "propose", "commit"])
+def test_a_failure_leaves_nothing_behind(target, place, at, monkeypatch):
+    """Whatever fails, and wherever: the next turn gives what a fresh engine gives."""
+    engine = Engine(target, "self", k=4, prefill_chunk=8)
+    first = tokens(run(engine, max_tokens=30))
+    inner: Any = {"target": engine.session.target, "source": engine.source._model}.get(place, engine.source)  # type: ignore[union-attr]
+    method = {"target": "forward", "source": "forward"}.get(place, place)
+    other = PROMPT[:4] + letters("quite another text that takes some chunks")
+    with monkeypatch.context() as patch:
+        patch.setattr(inner, method, failing(getattr(inner, method), at=at))
+        with pytest.raises(Fails):
+            run(engine, other, max_tokens=20)
+    assert engine.metrics.finish_reason == "error"
+    again = PROMPT + first
+    assert tokens(run(engine, again, max_tokens=8)) == tokens(run(Engine(target, None), again, max_tokens=8))
+    assert_like_fresh(engine)
+
+
+@pytest.mark.parametrize("source", [None, "self", "lookup"])
+def test_a_new_generation_ends_one_that_was_left_unfinished(target, source):
+    engine = Engine(target, source, k=4)
+    unfinished = engine.generate(PROMPT, limits=Limits(max_tokens=30))
+    next(unfinished), next(unfinished)
+    other = letters("something else")
+    rounds = engine.generate(other, limits=Limits(max_tokens=20))
+    seen = [next(rounds)]
+    assert list(unfinished) == []
+    unfinished.close()
+    assert tokens(seen + list(rounds)) == tokens(run(Engine(target, None), other, max_tokens=20))
+
+
+def test_a_source_that_proposes_too_much_is_a_failure(target, reference):
+    class Eager(Recorded):
+        def propose(self, k):
+            return super().propose(k + 1)
+
+    engine = Engine(target, Eager(PROMPT + reference), k=4)
+    with pytest.raises(ValueError, match="5 tokens instead of at most 4"):
+        run(engine, max_tokens=20)
 
 
 def test_stopping_while_the_prompt_is_read_commits_what_was_read(target):
@@ -337,6 +399,17 @@ def test_bad_prompts_are_refused_before_anything_is_computed(target):
     with pytest.raises(PromptTooLong, match="20"):
         engine.generate(list(range(20)))
     assert engine.session.committed == []
+
+
+@pytest.mark.parametrize("token", [-1, READABLE, 10**6, 2**40])
+def test_a_token_that_the_model_does_not_have_is_refused(target, token):
+    with pytest.raises(SpecError, match="not among the model's 64"):
+        Engine(target, None).generate([5, token, 6])
+
+
+def test_one_string_is_no_list_of_stop_strings():
+    with pytest.raises(ValueError, match="several strings"):
+        Limits(stop="END")  # type: ignore[arg-type]
 
 
 def test_a_context_beyond_the_models_own_is_refused(target):

@@ -36,6 +36,31 @@ def test_rate_and_length_are_two_things():
     assert metrics.ttft_s == 1.0
 
 
+def test_a_round_that_gives_no_token_is_not_timed():
+    """The step that finds the end token would make a short answer look slow."""
+    metrics = Metrics()
+    metrics.record(k=0, accepted=0, emitted=0, seconds=1.0)
+    assert metrics.ttft_s is None
+    metrics.record(k=0, accepted=0, emitted=1, seconds=2.0)
+    metrics.record(k=0, accepted=0, emitted=1, seconds=3.0)
+    metrics.record(k=0, accepted=0, emitted=0, seconds=9.0)
+    assert metrics.ttft_s == 2.0
+    assert metrics.tok_s == 1.0
+
+
+def test_a_stop_string_over_two_rounds_does_not_turn_the_speed_round():
+    """Tokens of the first round that a later one takes back were decoded all the same."""
+    target = tiny_loaded("llama", seed=3)
+    prompt = [10, 11, 12, 13]
+    answer = [token for event in Engine(target, None).generate(prompt) for token in event.tokens]
+    text = target.tokenizer.decode(answer[:5])
+    engine = Engine(target, "self", k=3)
+    events = list(engine.generate(prompt, limits=Limits(stop=(text[1:],))))
+    assert events[-1].finish_reason == "stop_string"
+    assert engine.metrics.completion_tokens <= 1
+    assert (engine.metrics.tok_s or 0) > 0
+
+
 def test_the_trace_has_every_draft_and_every_round():
     stream = io.StringIO()
     target = tiny_loaded("llama", seed=3)

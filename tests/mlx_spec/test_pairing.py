@@ -12,17 +12,23 @@ from mlx_spec.errors import PairMismatch
 from mlx_spec.options import EngineOptions
 
 
-@pytest.mark.parametrize("rows", [VOCAB - 9, VOCAB, VOCAB + 23])
-@pytest.mark.parametrize("temperature", [0.0, 1.0])
-def test_another_number_of_output_rows_is_padding(rows, temperature):
+@pytest.mark.parametrize("rows", [(VOCAB, VOCAB + 23), (VOCAB + 40, VOCAB + 80), (VOCAB + 40, VOCAB)])
+@pytest.mark.parametrize("temperature", [0.0, 1.0, 1e30])
+def test_rows_without_a_token_are_never_drafted_or_sampled(rows, temperature):
     """Case c11, both ways round."""
-    target, draft = tiny_loaded("llama", seed=1), tiny_loaded("llama", vocab=rows, seed=2)
+    target, draft = tiny_loaded(vocab=rows[0], seed=1), tiny_loaded(vocab=rows[1], seed=2)
     engine = Engine(target, drafts.model_source(target, draft, EngineOptions()), k=3)
     events = list(
-        engine.generate([5, 6, 7], Sampling(temperature=temperature, seed=1), Limits(max_tokens=24))
+        engine.generate([5, 6, 7], Sampling(temperature=temperature, seed=1), Limits(max_tokens=48))
     )
     assert all(token < VOCAB for event in events for token in event.tokens)
     assert engine.metrics.drafted > 0
+
+
+def test_a_draft_model_that_lacks_tokens_is_refused():
+    target, draft = tiny_loaded(), tiny_loaded(vocab=VOCAB - 9)
+    with pytest.raises(PairMismatch, match=f"it knows {VOCAB - 9} of the {VOCAB} tokens"):
+        drafts.model_source(target, draft, EngineOptions())
 
 
 def test_other_token_tables_are_refused_with_the_first_difference():

@@ -72,6 +72,13 @@ def test_bytes_that_are_no_text_do_not_hold_the_stream_forever():
     assert len([t for t in texts[:6] if t]) >= 1
 
 
+@pytest.mark.parametrize("before", [b"\xef\xbf\xbd", b"\xff\xff\xff", b"\x80\x80"])
+def test_a_character_after_bytes_that_are_none_stays_whole(before):
+    data = b"a" + before + "श👍".encode() + b"b"
+    texts, _, _ = play([bytes([byte]) for byte in data])
+    assert "".join(texts) == data.decode("utf-8", "replace")
+
+
 def test_an_answer_that_ends_inside_a_character_drops_its_bytes():
     texts, ids, _ = play([b"ok ", "한".encode()[:2]])
     assert "".join(texts) == "ok "

@@ -23,7 +23,8 @@ def gguf(tmp_path: Path) -> str:
 
 
 def conversions(home: Path) -> list[Path]:
-    return sorted((home / "data" / "models" / "converted").iterdir())
+    folder = home / "data" / "models" / "converted"
+    return sorted(entry for entry in folder.iterdir() if entry.name != ".lock")
 
 
 def test_the_second_load_converts_nothing(gguf: str, home: Path) -> None:
@@ -83,6 +84,24 @@ def test_two_at_once_both_get_the_model(gguf: str, home: Path) -> None:
     for thread in threads:
         thread.join()
     assert folders == conversions(home) * 2
+
+
+def test_what_a_killed_process_left_is_removed(gguf: str, home: Path) -> None:
+    load(gguf)
+    (kept,) = conversions(home)
+    left = kept.with_name(".new-killed")
+    kept.rename(left)
+    load(gguf)
+    assert conversions(home) == [kept]
+
+
+def test_a_full_disk_is_one_sentence(gguf: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise RuntimeError("[write] Unable to write 285308 bytes to file.")
+
+    monkeypatch.setattr(mx, "save_safetensors", full)
+    with pytest.raises(ModelError, match=r"no room for the converted tiny\.Q8_0\.gguf.* Free \d+ MB"):
+        load(gguf)
 
 
 def test_a_failed_conversion_leaves_nothing(gguf: str, home: Path) -> None:
