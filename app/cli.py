@@ -12,12 +12,14 @@ import io
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, NoReturn, TextIO
 
 from app import config
 from app.errors import INTERRUPTED, UsageError, did_you_mean, report
 from app.options import Option
 from app.settings import OPTIONS, Settings
+from mlx_spec.errors import SpecError
 
 COMMANDS = {
     "ask": "answer one prompt on stdout; piped text is added to the prompt",
@@ -38,6 +40,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         0 done, 1 failure, 2 wrong use, 3 the model is missing or cannot be used, 130 interrupted.
     """
     try:
+        _open_closed_streams()
         _accept_any_text()
         try:
             code = _dispatch(list(sys.argv[1:] if argv is None else argv))
@@ -78,6 +81,26 @@ def _dispatch(argv: list[str]) -> int:
     module.arguments(parser)
     code: int = module.run(_parse(parser, rest), given)
     return code
+
+
+def _open_closed_streams() -> None:
+    """The places of stdin, stdout and stderr are taken before a file gets one of them (`specchat <&-`).
+
+    MLX refuses a file that has the place of stdin, and what goes to stdout would go into any other.
+
+    Raises:
+        SpecError: stdout is closed, so there is no way to answer.
+    """
+    for place in range(3):
+        try:
+            os.fstat(place)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest place that is free
+    if sys.stderr is None:
+        sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115  to the end
+    if sys.stdout is None:
+        sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115  to the end
+        raise SpecError("Standard output is closed.", "Send it to a file or a pipe.")
 
 
 def _accept_any_text() -> None:

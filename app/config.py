@@ -17,6 +17,7 @@ Given = Sequence[tuple[Option, str]]
 """The options of a command line in its order, each with the text of its value."""
 
 _PREFIX = "SPECCHAT_"
+_LARGEST = 32 << 10  # bytes of the config file
 _NOT_OPTIONS = {"SPECCHAT_HOME", "SPECCHAT_DEBUG"}
 
 
@@ -59,6 +60,12 @@ def _from_environment(environ: Mapping[str, str]) -> dict[str, Any]:
 
 def _from_file(file: Path) -> dict[str, Any]:
     try:
+        # Before it is opened: a pipe would wait for a writer, a device has no end.
+        if file.exists() and not (file.is_file() and file.stat().st_size <= _LARGEST):
+            raise UsageError(
+                f"The config file {file} cannot be read: it is no file of at most {_LARGEST >> 10} kB.",
+                "Move it away.",
+            )
         table = tomllib.loads(file.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
         return {}
@@ -70,6 +77,10 @@ def _from_file(file: Path) -> dict[str, Any]:
         raise UsageError(f"The config file {file} is not UTF-8.", "Save it as UTF-8.") from None
     except tomllib.TOMLDecodeError as error:  # its words end with "(at line 3, column 8)"
         raise UsageError(f"The config file {file} is no valid TOML: {error}.", "Correct that line.") from None
+    except (ValueError, RecursionError):  # a number of thousands of digits, lists in lists in lists
+        raise UsageError(
+            f"The config file {file} has a value beyond all bounds.", "Correct or remove it."
+        ) from None
 
     known = {option.name: option for option in OPTIONS}
     values = {}

@@ -7,6 +7,7 @@ the flags, the SPECCHAT_* variables, the config keys and their checks are all re
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -86,7 +87,7 @@ def path(metavar: str) -> Kind:
     def read(got: object) -> Path:
         if not (value := _text(got)):
             raise _refuse("a file name", got)
-        return Path(value).expanduser()
+        return Path(os.path.expanduser(value))  # noqa: PTH111  Path's own fails on an unknown ~user
 
     return Kind(metavar, read, read)
 

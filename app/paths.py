@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from app.config import Given
+from app.display import neutralise
 from models import locations
 
 
@@ -23,7 +24,8 @@ def run(args: argparse.Namespace, given: Given) -> int:
         return 0
     width = max(map(len, places)) + 2
     for name, place in places.items():
-        sys.stdout.write(f"{name:{width}}{place}{'' if place.exists() else '  (not there yet)'}\n")
+        missing = "" if place.exists() else "  (not there yet)"
+        sys.stdout.write(f"{name:{width}}{neutralise(str(place))}{missing}\n")
     return 0
 
 

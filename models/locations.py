@@ -13,9 +13,13 @@ import platformdirs
 _APP = "specchat"
 
 
+def _expanded(path: str) -> Path:
+    return Path(os.path.expanduser(path))  # noqa: PTH111  Path's own fails on an unknown ~user
+
+
 def _home() -> Path | None:
     home = os.environ.get("SPECCHAT_HOME")
-    return Path(home).expanduser() if home else None
+    return _expanded(home) if home else None
 
 
 def config_dir() -> Path:
@@ -55,7 +59,7 @@ def hub_dir() -> Path:
     if home:
         return home / "hub"
     if shared := os.environ.get("HF_HUB_CACHE"):
-        return Path(shared).expanduser()
+        return _expanded(shared)
     base = os.environ.get("HF_HOME")
     cache = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    return Path(base or f"{cache}/huggingface").expanduser() / "hub"
+    return _expanded(base or f"{cache}/huggingface") / "hub"

@@ -143,6 +143,24 @@ def test_interrupting_the_load_ends_with_130(specchat: Any, monkeypatch: pytest.
 SCRIPTED = ["tests/scripted.py"]
 
 
+@pytest.mark.parametrize(
+    ("closed", "code", "out", "err"),
+    [
+        ("<&-", 0, "config", ""),
+        ("2>&-", 0, "config", ""),
+        ("<&- 2>&-", 0, "config", ""),
+        (">&-", 1, "", "specchat: error: Standard output is closed. Send it to a file or a pipe.\n"),
+        ("<&- >&- 2>&-", 1, "", ""),
+    ],
+)
+def test_a_closed_stream_is_no_defect(closed: str, code: int, out: str, err: str) -> None:
+    command = f'exec "$0" -m app paths {closed}'
+    run = subprocess.run(
+        ["sh", "-c", command, sys.executable], cwd=Path(__file__).parents[2], capture_output=True, text=True
+    )
+    assert (run.returncode, run.stdout[:6], run.stderr) == (code, out, err)
+
+
 @pytest.mark.parametrize("output", [[], ["--jsonl"]])
 def test_a_reader_that_leaves_ends_it_quietly(output: list[str], start_specchat: Any) -> None:
     process = start_specchat("ask", "count", *output, program=SCRIPTED)

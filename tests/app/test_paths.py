@@ -7,6 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from models import locations
 
 
@@ -16,6 +18,11 @@ def test_paths_say_what_is_there(specchat: Any, write_config: Callable[[str], Pa
     assert [line.split()[0] for line in lines] == ["config", "data", "models", "cache", "hub"]
     assert lines[0].split()[1:] == [str(file)]
     assert lines[-1].endswith(f"{locations.hub_dir()}  (not there yet)")
+
+
+def test_a_path_can_move_no_cursor(specchat: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SPECCHAT_HOME", "/a\x1b[2J")
+    assert "/a\u241b[2J/config.toml" in specchat("paths").out
 
 
 def test_paths_as_json(specchat: Any, home: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -144,8 +145,30 @@ def test_a_config_file_that_is_no_text_is_named(tmp_path: Path) -> None:
     file.write_bytes(b"system = '\xff'\n")
     with pytest.raises(UsageError, match="is not UTF-8"):
         read(file=file)
-    with pytest.raises(UsageError, match=r"cannot be read: Is a directory\."):
-        read(file=tmp_path)
+
+
+def test_a_config_file_that_is_no_file_or_has_no_end_is_not_opened(tmp_path: Path) -> None:
+    pipe, endless, huge = (tmp_path / name for name in ("pipe", "endless", "huge"))
+    os.mkfifo(pipe)
+    endless.symlink_to("/dev/zero")
+    huge.touch()
+    os.truncate(huge, 1 << 40)
+    for file in (tmp_path, pipe, endless, huge):
+        with pytest.raises(UsageError, match=f"{file} cannot be read: it is no file of at most 32 kB"):
+            read(file=file)
+
+
+@pytest.mark.parametrize("value", ["[" * 5000 + "]" * 5000, "9" * 5000])
+def test_a_value_beyond_all_bounds_is_wrong_use(tmp_path: Path, value: str) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text(f"stop = {value}\n")
+    with pytest.raises(UsageError, match="beyond all bounds"):
+        read(file=file)
+
+
+def test_a_home_that_nobody_has_is_a_name_like_any_other() -> None:
+    settings = read(("trace", "~nobody-of-this-name/trace"))
+    assert settings.trace == Path("~nobody-of-this-name/trace")
 
 
 def test_help_lists_every_option_and_command(specchat: Callable[..., object]) -> None:

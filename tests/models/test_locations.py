@@ -20,6 +20,11 @@ def test_asking_for_a_path_creates_nothing(home: Path) -> None:
     assert not home.exists()
 
 
+def test_a_home_that_nobody_has_is_a_name_like_any_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SPECCHAT_HOME", "~nobody-of-this-name/x")
+    assert locations.config_dir() == Path("~nobody-of-this-name/x")
+
+
 def test_the_hub_cache_is_shared_with_other_programs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name in ("SPECCHAT_HOME", "HF_HUB_CACHE", "HF_HOME", "XDG_CACHE_HOME"):
         monkeypatch.delenv(name, raising=False)
