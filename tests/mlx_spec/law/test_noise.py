@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from mlx_spec import acceptance
-from mlx_spec.sampling import Noise
+from mlx_spec.noise import Noise
 
 from .dice_statistics import interval, plausible
 
