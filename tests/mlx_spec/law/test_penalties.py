@@ -142,6 +142,17 @@ def test_no_end_token_before_the_minimum_length(greedy: bool) -> None:
         np.testing.assert_allclose(law.sum(axis=-1), 1, atol=1e-6)
 
 
+def test_tokens_that_the_model_has_no_row_for_are_left_alone() -> None:
+    """A tokenizer may know more tokens than the model: MLX would write past the row's end."""
+    options = Sampling(temperature=1, xtc_probability=0.5, min_tokens=4, seed=1)
+    given = logits(3, 2)
+    drafted = mx.array([1, 2], dtype=mx.uint32)
+    beyond = Sampler(options, start=1, ends=[6, V, 10**6], spared=[1, V, 10**6])
+    within = Sampler(options, start=1, ends=[6], spared=[1])
+    assert beyond.laws(given, [0], drafted).tolist() == within.laws(given, [0], drafted).tolist()
+    assert beyond.scores(given, [0], drafted).tolist() == within.scores(given, [0], drafted).tolist()
+
+
 EXTREMES: list[dict[str, Any]] = [
     {"temperature": 0.0, "top_p": 0.0},
     {"temperature": 1e-6},
