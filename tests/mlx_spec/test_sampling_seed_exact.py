@@ -18,7 +18,7 @@ from mlx_spec import Engine, Limits, Sampling, drafts
 from mlx_spec.options import EngineOptions
 from mlx_spec.sampling import Sampler
 
-LENGTH = 48
+LENGTH = 36
 SAMPLINGS = {
     "temperature": Sampling(temperature=1.0, seed=5, seed_exact=True),
     "every warper": Sampling(
@@ -90,12 +90,12 @@ def test_the_tokens_are_plain_samplings_own(target, answers, drafted, k, name):
         assert engine.metrics.acceptance_rate == 1
 
 
-@samplings
 @pytest.mark.parametrize("k", [0, 3, "auto"])
 @pytest.mark.parametrize("drafted", ["none", "lookup", "self", "bad model", "recorded with errors"])
-@pytest.mark.parametrize("at", [1, 6, 17])
-def test_an_answer_goes_on_where_it_was_interrupted(target, answers, drafted, k, at, name):
+@pytest.mark.parametrize("at", [1, 17])
+def test_an_answer_goes_on_where_it_was_interrupted(target, answers, drafted, k, at):
     """With the longer prompt and the same seed; the engine is kept, or a new one takes over."""
+    name = "every warper"
     sampling = replace(SAMPLINGS[name], min_tokens=0)
     engine = Engine(target, source(drafted, target, answers[name]), k=k)
     begun = generate(engine, PROMPT, sampling, at)

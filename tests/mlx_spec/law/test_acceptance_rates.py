@@ -19,7 +19,7 @@ from .dice_statistics import plausible
 from .enumeration import EnumeratingDice, law_of
 from .toys import array, tokens
 
-N = 4000
+N = 2000
 PAIRS = {
     "close": ([50, 30, 20], [40, 40, 20]),
     "far": ([90, 5, 5], [5, 5, 90]),

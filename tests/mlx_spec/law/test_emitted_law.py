@@ -24,10 +24,8 @@ CASES: list[Case] = [(*pair, rule) for pair in PAIRS for rule in rules_for(pair[
 def most_k(target: Target, source: Source) -> int:
     """The largest K that is enumerated at every run."""
     if target.vocabulary == 2:
-        return 4
-    if target is FORGETFUL and source.withheld:
-        return 1
-    return 3 if target.order and target.vocabulary == 3 and not source.withheld else 2
+        return 2 if source.withheld else 3 if target is COIN else 4
+    return 1 if target is FORGETFUL and source.withheld else 2
 
 
 def named(case: tuple[object, ...]) -> str:
@@ -53,9 +51,16 @@ def test_the_first_tokens_have_the_targets_own_law(case: Case) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case", [c for c in CASES if most_k(*c[:2]) < 4 and not c[1].withheld], ids=named)
+@pytest.mark.parametrize("case", [c for c in CASES if not c[1].withheld], ids=named)
 def test_the_first_tokens_have_the_targets_own_law_at_larger_k(case: Case) -> None:
-    check(case, most_k(*case[:2]) + 1)
+    for most in range(most_k(*case[:2]) + 1, longest_k(*case[:2]) + 1):
+        check(case, most)
+
+
+def longest_k(target: Target, source: Source) -> int:
+    """The largest K that is enumerated at all: 4 but where that would take many minutes."""
+    few = not source.sampled or source.name.endswith("-drawn") or target in (TIED, HOLED, ONE_HOT)
+    return 4 if target.vocabulary == 2 or few else 3
 
 
 @pytest.mark.parametrize("case", CASES, ids=named)

@@ -19,7 +19,7 @@ PAIRS = [(t, s) for t in TARGETS for s in sources(t) if s.reports]
 def rounds(target: Target, source: Source, k: int):  # type: ignore[no-untyped-def]
     """Exact rows p (K+1, V), q (K, V) and every possible draft, after each prefix of the toy."""
     v = target.vocabulary
-    for before in product(range(v), repeat=2):
+    for before in product(range(v), repeat=2 if v < 4 else 1):
         for drafted in product(range(v), repeat=k):
             prefixes = [PROMPT + before + drafted[:i] for i in range(k + 1)]
             laws = [source.law(prefix) for prefix in prefixes[:-1]]
