@@ -51,7 +51,8 @@ class Sampler:
 
     def laws(self, logits: mx.array, committed: Sequence[int], drafted: mx.array | None = None) -> mx.array:
         """(M, V) logits to (M, V) float32 probabilities. Not for greedy sampling."""
-        return warp(self._penalized(logits, committed, drafted), self.sampling, self._spared)
+        spared = _within(self._spared, logits)
+        return warp(self._penalized(logits, committed, drafted), self.sampling, spared)
 
     def scores(self, logits: mx.array, committed: Sequence[int], drafted: mx.array | None = None) -> mx.array:
         """(M, V) logits to the (M, V) float32 scores whose argmax is the greedy token."""
@@ -78,12 +79,21 @@ class Sampler:
             counts = count_tokens(text, rows, window, vocabulary)
             logits = penalize(logits.astype(mx.float32), counts, sampling)
         first = _first_position(logits, committed, drafted)
-        if first < self._first_end and self._ends:
+        ends_here = _within(self._ends, logits)
+        if first < self._first_end and ends_here:
             early = (first + mx.arange(rows) < self._first_end)[:, None]
             ends = mx.zeros((vocabulary,), dtype=mx.bool_)
-            ends[mx.array(self._ends)] = True
+            ends[mx.array(ends_here)] = True
             logits = mx.where(early & ends, -mx.inf, logits)
         return logits
+
+
+def _within(ids: Sequence[int], logits: mx.array) -> list[int]:
+    """Those of `ids` that have a column; a tokenizer may know tokens that the model has no row for.
+
+    MLX does not check indices: writing past the end of a row corrupts memory.
+    """
+    return [token for token in ids if token < logits.shape[-1]]
 
 
 def _first_position(logits: mx.array, committed: Sequence[int], drafted: mx.array | None) -> int:
