@@ -147,9 +147,10 @@ class Engine:
         self._stopping.clear()
         self.metrics = self._fresh_metrics()
         self.metrics.prompt_tokens = len(prompt)
-        return self._generate(list(prompt), self._sampler(sampling, len(prompt)), limits, room)
+        return self._generate(list(prompt), self.sampler(sampling, len(prompt)), limits, room)
 
-    def _sampler(self, sampling: Sampling, start: int) -> Sampler:
+    def sampler(self, sampling: Sampling, start: int) -> Sampler:
+        """What turns this target's logits into tokens, for an answer after `start` tokens."""
         return Sampler(sampling, start=start, ends=self._end_tokens, spared=self._spared)
 
     def _generate(self, prompt: list[int], sampler: Sampler, limits: Limits, room: int) -> Iterator[Round]:
@@ -276,5 +277,6 @@ class Engine:
         self._stopping.set()
 
     def close(self) -> None:
-        """Let go of the caches."""
-        self.session = Session(CachedModel(self.session.target.model, self.options.kv_bits))
+        """Let go of the caches. The engine can be used again; it then reads its prompt from the start."""
+        self.session.target.reset()
+        self.session.committed = []
