@@ -21,6 +21,7 @@ from app.settings import OPTIONS, Settings
 
 COMMANDS = {
     "ask": "answer one prompt on stdout; piped text is added to the prompt",
+    "audit": "compare plain and speculative decoding on this pair, token by token",
     "paths": "show where config, data, models and caches are",
 }
 
