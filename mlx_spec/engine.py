@@ -160,11 +160,12 @@ class Engine:
         self._stopping.clear()
         self.metrics = self._fresh_metrics()
         self.metrics.prompt_tokens = len(prompt)
-        rounds = self._generate(list(prompt), self._sampler(sampling, len(prompt)), limits, room)
+        rounds = self._generate(list(prompt), self.sampler(sampling, len(prompt)), limits, room)
         self._latest = weakref.ref(rounds)
         return rounds
 
-    def _sampler(self, sampling: Sampling, start: int) -> Sampler:
+    def sampler(self, sampling: Sampling, start: int) -> Sampler:
+        """What turns this target's logits into tokens, for an answer after `start` tokens."""
         known = range(self._vocabulary)  # a tokenizer may have more ids than the model has rows
         ends = [token for token in self._end_tokens if token in known]
         spared = [*ends, *(token for token in self._newline if token in known)]
@@ -304,7 +305,7 @@ class Engine:
         self._stopping.set()
 
     def close(self) -> None:
-        """Let go of the caches."""
+        """Let go of the caches. The engine can be used again; it then reads its prompt from the start."""
         self._forget()
 
     def _forget(self) -> None:

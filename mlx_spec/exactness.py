@@ -52,6 +52,15 @@ def row_noise(model: nn.Module, text: Sequence[int], rows: int, kv_bits: int | N
     return cast(float, mx.abs(logits(rows) - logits(1)).max().item())
 
 
+def near_tie_band(noise: Sequence[float]) -> float:
+    """The margin of the two top logits up to which noise may have swapped them.
+
+    Args:
+        noise: measured by `row_noise`, for the numbers of rows in use.
+    """
+    return 2 * SAFETY * max(noise)  # each of the two may move
+
+
 class StrictVerifier:
     """Verifies greedy drafts as `mlx_spec.round.verify` does, and re-decides near-ties row by row.
 
@@ -82,7 +91,7 @@ class StrictVerifier:
             noise = [
                 row_noise(self._target.model, committed, m, self._target.kv_bits) for m in (2, self._rows)
             ]
-            self.band = 2 * SAFETY * max(noise)  # each of the two top logits may move
+            self.band = near_tie_band(noise)
             self._measured = True
         self.reverified = self.replayed = 0
 
