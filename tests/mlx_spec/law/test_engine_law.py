@@ -42,7 +42,8 @@ class ToyCachedModel:
     cannot_roll_back = None
     kv_bytes = 0
 
-    def __init__(self, target: Target, kv_bits: int | None = None) -> None:
+    def __init__(self, target: Target, kv_bits: int | None, vocabulary: int) -> None:
+        assert vocabulary == target.vocabulary
         self.target = target
         self.model = target
         self._fed: Prefix = ()
@@ -61,6 +62,9 @@ class ToyCachedModel:
 
     def keep(self, rows: int) -> None:
         self._fed = self._fed[:rows]
+
+    def reset(self) -> None:
+        self._fed = ()
 
 
 class ToyDraftSource:
@@ -90,6 +94,9 @@ class ToyDraftSource:
 
     def rewind(self, n: int) -> None:
         self._committed = self._committed[: len(self._committed) - n]
+
+    def reset(self) -> None:
+        self._committed = self._proposed = ()
 
 
 class ToyController:
@@ -136,6 +143,7 @@ def generate(monkeypatch: pytest.MonkeyPatch) -> Any:
             tokenizer=SimpleNamespace(
                 decode=lambda ids, **options: "".join("abcd"[i] for i in ids),
                 encode=lambda text, **options: [],
+                get_vocab=lambda: {"abcd"[i]: i for i in range(target.vocabulary)},
                 eos_token_ids=set() if end is None else {end},
             ),
             info=SimpleNamespace(context_length=64, vocab_size=target.vocabulary),
