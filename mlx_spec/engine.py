@@ -15,9 +15,10 @@ import mlx.core as mx
 
 from mlx_spec import drafts
 from mlx_spec.caches import CachedModel, parameter_bytes
-from mlx_spec.drafts.base import DraftSource
+from mlx_spec.drafts.base import NOTHING, DraftSource
 from mlx_spec.errors import EmptyPrompt, PromptTooLong, SpecError
 from mlx_spec.events import FinishReason, Round
+from mlx_spec.exactness import StrictVerifier
 from mlx_spec.metrics import Metrics
 from mlx_spec.options import EngineOptions, Limits, Sampling
 from mlx_spec.plain import PlainDecoder
@@ -67,6 +68,8 @@ class Engine:
         self.source = drafts.make(draft, target, self.options) if isinstance(draft, str) else draft
         self._decode = decoder(target.tokenizer)
         self._end_tokens = frozenset(target.tokenizer.eos_token_ids)
+        self._newline = target.tokenizer.encode("\n", add_special_tokens=False)
+        self._strict = self._choose_strict()
         self._target_bytes = parameter_bytes(target.model)
         self._trace = Trace(trace) if trace else None
         self._controller = self._choose_controller()
@@ -92,6 +95,12 @@ class Engine:
         if self.options.k == 0:
             return FixedK(0, "K was set to 0")
         return TrialK() if self.options.k == "auto" else FixedK(int(self.options.k))
+
+    def _choose_strict(self) -> StrictVerifier | None:
+        if self.options.exactness == "fast":
+            return None
+        most = TrialK.K if self.options.k == "auto" else int(self.options.k)
+        return StrictVerifier(self.session.target, rows=most + 1)
 
     def _fresh_metrics(self) -> Metrics:
         return Metrics(
@@ -125,6 +134,12 @@ class Engine:
         """
         if not prompt:
             raise EmptyPrompt("The prompt is empty.", "Write something first.")
+        last = self._vocabulary - 1
+        if unknown := [token for token, _ in sampling.logit_bias if not 0 <= token <= last]:
+            raise SpecError(
+                f"The logit bias names token {unknown[0]}; this model's tokens are 0 to {last}.",
+                "Name another token id.",
+            )
         # MLX does not check an index: it would read beyond the embeddings.
         if not all(0 <= token < self._vocabulary for token in prompt):
             raise SpecError(
@@ -145,9 +160,16 @@ class Engine:
         self._stopping.clear()
         self.metrics = self._fresh_metrics()
         self.metrics.prompt_tokens = len(prompt)
-        rounds = self._generate(list(prompt), Sampler(sampling), limits, room)
+        rounds = self._generate(list(prompt), self.sampler(sampling, len(prompt)), limits, room)
         self._latest = weakref.ref(rounds)
         return rounds
+
+    def sampler(self, sampling: Sampling, start: int) -> Sampler:
+        """What turns this target's logits into tokens, for an answer after `start` tokens."""
+        known = range(self._vocabulary)  # a tokenizer may have more ids than the model has rows
+        ends = [token for token in self._end_tokens if token in known]
+        spared = [*ends, *(token for token in self._newline if token in known)]
+        return Sampler(sampling, start=start, ends=ends, spared=spared)
 
     def _generate(
         self, prompt: list[int], sampler: Sampler, limits: Limits, room: int
@@ -165,6 +187,8 @@ class Engine:
             metrics.reused_tokens = session.begin(prompt, self.options.prefill_chunk, self._stopping.is_set)
             if source and self._controller.state != "off" and not self._stopping.is_set():
                 source.begin(session.committed, sampler)
+                if self._strict:
+                    self._strict.begin(session.committed, metrics.reused_tokens)
             while finish is None:
                 if self._stopping.is_set():
                     event = self._event(Outcome([], 0, 0), stream.flush(), "interrupt")
@@ -188,6 +212,9 @@ class Engine:
             plain.ahead = None
             session.settle()
             metrics.finish_reason = finish or "interrupt"
+            if self._strict and sampler.greedy:
+                metrics.band = self._strict.band
+                metrics.reverified, metrics.replayed = self._strict.reverified, self._strict.replayed
             metrics.draft_bytes = source.nbytes if source else 0
             metrics.kv_bytes = session.target.kv_bytes
             metrics.peak_bytes = mx.get_peak_memory()
@@ -196,16 +223,24 @@ class Engine:
 
     def _step(self, plain: PlainDecoder, sampler: Sampler, left: int) -> Outcome:
         """One round of at most `left` tokens: speculative if there is anything to verify, else plain."""
-        pending = self.session.pending
+        committed = self.session.committed
+        strict = self._strict if sampler.greedy else None
         k = min(self._controller.next_k(), left - 1)
         if k > 0 and plain.ahead is None and self.source is not None:
             draft = self.source.propose(k)
             if len(draft) > k:
                 raise ValueError(f"{self.source.name} proposed {len(draft)} tokens instead of at most {k}")
+            if len(draft) and strict:
+                return strict.verify(committed, draft, sampler)
             if len(draft):
-                return verify(pending, draft, self.session.target.forward, sampler)
+                return verify(committed, draft, self.session.target.forward, sampler)
         # While a source is to be asked next, nothing may run ahead of the token that it needs to know.
-        return Outcome([], 0, plain.step(pending, more=k <= 0 and left > 1))
+        if strict and not strict.clean:
+            return strict.verify(committed, NOTHING, sampler)
+        token = plain.step(committed, more=k <= 0 and left > 1)
+        if strict:
+            strict.plain_step()
+        return Outcome([], 0, token)
 
     def _commit(self, outcome: Outcome, stream: TextStream, room: int, seconds: float) -> Round:
         """Commit the outcome up to the answer's end, everywhere: session, source, text, metrics, trace."""
@@ -270,7 +305,7 @@ class Engine:
         self._stopping.set()
 
     def close(self) -> None:
-        """Let go of the caches."""
+        """Let go of the caches. The engine can be used again; it then reads its prompt from the start."""
         self._forget()
 
     def _forget(self) -> None:

@@ -27,6 +27,8 @@ class Metrics:
         k_histogram: rounds by K, plain steps as 0.
         k: K of the latest round.
         context_used: tokens of context in use.
+        band: under strict exactness, the margin of the two top logits that counts as a near-tie;
+            None under fast. `reverified` near-ties were decided anew, `replayed` tokens decoded for it.
         seed: what reproduces the randomness, or None if there was none.
     """
 
@@ -49,6 +51,9 @@ class Metrics:
     reason: str | None = None
     source: str | None = None
     finish_reason: FinishReason | None = None
+    band: float | None = None
+    reverified: int = 0
+    replayed: int = 0
     target_bytes: int = 0
     draft_bytes: int = 0
     kv_bytes: int = 0
@@ -125,6 +130,11 @@ class Metrics:
             "serial_index": None,
             "verdict": None,
         }
+
+    def exactness(self) -> dict[str, Any]:
+        """The `exactness` object of `ask --json`: what strict exactness measured and cost."""
+        mode = "fast" if self.band is None else "strict"
+        return {"mode": mode, "band": self.band, "reverified": self.reverified, "replayed": self.replayed}
 
     def memory(self) -> dict[str, int]:
         """The `memory` object of `ask --json`, in bytes."""

@@ -26,10 +26,6 @@ class Session:
         self.target = target
         self.committed: list[int] = []
 
-    @property
-    def pending(self) -> int:
-        return self.committed[-1]
-
     def begin(self, prompt: Sequence[int], chunk: int, stopped: Callable[[], bool]) -> int:
         """Make `prompt` the committed text, reusing the longest prefix that the cache has.
 

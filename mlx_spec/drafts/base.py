@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+import mlx.core as mx
+
 from mlx_spec.sampling import Sampler
 
 
@@ -24,6 +26,9 @@ class Draft:
 
     def __len__(self) -> int:
         return len(self.tokens)
+
+
+NOTHING = Draft(mx.array([], dtype=mx.uint32))
 
 
 class DraftSource(Protocol):

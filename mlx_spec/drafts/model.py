@@ -16,7 +16,7 @@ from mlx_spec.session import common_prefix
 
 
 class ModelDraft:
-    """Drafts with `model`, greedily under greedy sampling, else by drawing from its own warped law.
+    """Drafts with `model`: the tokens that plain decoding with it would give, or draws from its warped law.
 
     The cache may lag behind the committed tokens (after plain steps, after a fully accepted draft):
     the next proposal reads all that is missing in one forward.
@@ -58,14 +58,16 @@ class ModelDraft:
         self._model.prefill(committed[self._model.rows : -1], self._chunk)
 
     def propose(self, k: int) -> Draft:
-        tokens, laws = [], []
+        tokens: list[mx.array] = []
+        laws: list[mx.array] = []
         rows = mx.array(self._committed[self._model.rows :], dtype=mx.uint32)
         for _ in range(k):
             logits = self._model.forward(rows)[-1:]
-            if self._sampler.greedy:
-                rows = self._sampler.tokens(logits)
+            drafted = mx.concatenate(tokens) if tokens else None
+            if self._sampler.coupled:
+                rows = self._sampler.tokens(logits, self._committed, drafted)
             else:
-                law = self._sampler.laws(logits)
+                law = self._sampler.laws(logits, self._committed, drafted)
                 rows = self._sampler.dice.draw(law)
                 laws.append(law)
             tokens.append(rows)

@@ -20,8 +20,8 @@ from mlx_spec.options import Limits, Sampling
 from mlx_spec.policy.controller import State
 from mlx_spec.sampling import Dice
 
-from .enumeration import law_of
-from .loop import Schedule, adaptive, cycle, distance, fixed, own_law
+from .enumeration import EnumeratingDice, law_of
+from .loop import Schedule, adaptive, cycle, distance, fixed, own_law, plain_answer
 from .toys import (
     COIN,
     FORGETFUL,
@@ -80,9 +80,10 @@ class ToyDraftSource:
 
     def begin(self, committed: Sequence[int], sampler: Any) -> None:
         self._committed = tuple(committed)
+        self._coupled = sampler.sampling.seed_exact
 
     def propose(self, k: int) -> Draft:
-        draft = self._source.propose(self._committed, k, self._dice)
+        draft = self._source.propose(self._committed, k, self._dice, coupled=self._coupled)
         self._proposed = tuple(draft.tokens.tolist())
         return draft
 
@@ -125,13 +126,23 @@ def generate(monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr(mx, "async_eval", lambda *arrays: None)
 
     def play(
-        target: Target, source: Source, schedule: Schedule, length: int, end: int | None, dice: Dice
+        target: Target,
+        source: Source,
+        schedule: Schedule,
+        length: int,
+        end: int | None,
+        dice: Dice,
+        seed_exact: bool = False,
     ) -> Prefix:
-        monkeypatch.setattr(engine_module, "Sampler", lambda sampling: ToySampler(dice))
+        def sampler(sampling: Sampling, **options: Any) -> ToySampler:
+            return ToySampler(dice, seed_exact=seed_exact)
+
+        monkeypatch.setattr(engine_module, "Sampler", sampler)
         toy = SimpleNamespace(
             model=target,
             tokenizer=SimpleNamespace(
                 decode=lambda ids, **options: "".join("abcd"[i] for i in ids),
+                encode=lambda text, **options: [],
                 get_vocab=lambda: {"abcd"[i]: i for i in range(target.vocabulary)},
                 eos_token_ids=set() if end is None else {end},
             ),
@@ -175,3 +186,20 @@ def test_the_engine_emits_the_targets_own_law(
         emitted = law_of(lambda dice, end=end: generate(target, source, schedule, length, end, dice))
         own = own_law(target, length, end)
         assert emitted == own, f"end token {end}: off by {distance(emitted, own)}"
+
+
+@pytest.mark.parametrize("kind", SCHEDULES)
+@pytest.mark.parametrize("source", [s for s in sources(COIN) if s.name in FEW], ids=lambda s: s.name)
+def test_the_engine_emits_plain_samplings_own_tokens_when_it_is_seed_exact(
+    generate: Any, source: Source, kind: str
+) -> None:
+    """Play by play, with all the noise of a position remembered from round to round."""
+    schedule = SCHEDULES[kind](2)
+    for end in (None, 1):
+
+        def play(dice: EnumeratingDice, end: int | None = end) -> Prefix:
+            answer = generate(COIN, source, schedule, 4, end, dice, seed_exact=True)
+            assert answer == plain_answer(COIN, PROMPT, 4, end, dice)
+            return answer
+
+        assert law_of(play) == own_law(COIN, 4, end)
