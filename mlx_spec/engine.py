@@ -90,7 +90,7 @@ class Engine:
     def _choose_controller(self) -> Controller:
         if self.source is None:
             return FixedK(0, "no draft source was chosen")
-        if reason := self.session.target.cannot_roll_back:
+        if reason := self.session.target.cannot_roll_back or self.source.unable:
             return FixedK(0, reason)
         if self.options.k == 0:
             return FixedK(0, "K was set to 0")

@@ -36,9 +36,11 @@ class DraftSource(Protocol):
 
     Attributes:
         name: the word for it in origins (`draft:<name>`), metrics and the user interface.
+        unable: why it cannot draft at all, as a clause; None if it can.
     """
 
     name: str
+    unable: str | None
 
     def begin(self, committed: Sequence[int], sampler: Sampler) -> None:
         """Start a generation after `committed` (prompt included). Reuse what an earlier one left."""

@@ -23,6 +23,7 @@ class Lookup:
 
     name = "lookup"
     nbytes = 0
+    unable: str | None = None
 
     def __init__(self, longest: int = LONGEST, shortest: int = SHORTEST) -> None:
         self._sizes = range(longest, shortest - 1, -1)

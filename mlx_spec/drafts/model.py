@@ -9,7 +9,6 @@ import mlx.nn as nn
 
 from mlx_spec.caches import CachedModel, parameter_bytes
 from mlx_spec.drafts.base import Draft
-from mlx_spec.errors import UnsupportedCache
 from mlx_spec.options import EngineOptions
 from mlx_spec.sampling import Sampler
 from mlx_spec.session import common_prefix
@@ -37,14 +36,10 @@ class ModelDraft:
         options: the engine's.
         vocabulary: tokens that the target knows, whose laws it needs.
         shares_weights: the model is the target itself, so its weights cost no memory.
-
-        Raises:
-            UnsupportedCache: the model's cache cannot take rejected drafts back.
         """
         self.name = name
         self._model = CachedModel(model, options.kv_bits, vocabulary)
-        if reason := self._model.cannot_roll_back:
-            raise UnsupportedCache(f"It cannot draft: {reason}.", "Choose --draft lookup.")
+        self.unable = self._model.cannot_roll_back
         self._chunk = options.prefill_chunk
         self._weights = 0 if shares_weights else parameter_bytes(model)
         self._committed: list[int] = []

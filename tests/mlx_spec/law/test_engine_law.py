@@ -71,6 +71,7 @@ class ToyDraftSource:
     """A toy source behind the engine's protocol; checks that it only ever sees committed tokens."""
 
     nbytes = 0
+    unable = None
 
     def __init__(self, source: Source, dice: Dice) -> None:
         self.name = source.name
