@@ -80,3 +80,43 @@ def speedup(
 def _ratio(totals: np.ndarray) -> np.ndarray:
     tokens, seconds, base_tokens, base_seconds = np.moveaxis(totals, -1, 0)
     return (tokens / seconds) / (base_tokens / base_seconds)
+
+
+def rate(
+    parts: Sequence[float],
+    wholes: Sequence[float],
+    *,
+    confidence: float = 0.95,
+    resamples: int = 10_000,
+    seed: int = 0,
+) -> Estimate:
+    """Sum of `parts` over sum of `wholes`, with a percentile bootstrap interval over their pairs."""
+    return _estimate(*_rates(parts, wholes, resamples, seed), confidence)
+
+
+def rate_ratio(
+    ours: tuple[Sequence[float], Sequence[float]],
+    baseline: tuple[Sequence[float], Sequence[float]],
+    *,
+    confidence: float = 0.95,
+    resamples: int = 10_000,
+    seed: int = 0,
+) -> Estimate:
+    """Our rate over the baseline's; each is (parts, wholes), and the two are independent samples."""
+    value, drawn = _rates(*ours, resamples, seed)
+    base, base_drawn = _rates(*baseline, resamples, seed + 1)
+    return _estimate(value / base, drawn / base_drawn, confidence)
+
+
+def _rates(
+    parts: Sequence[float], wholes: Sequence[float], resamples: int, seed: int
+) -> tuple[float, np.ndarray]:
+    pairs = np.array([parts, wholes], dtype=float).T
+    drawn = np.random.default_rng(seed).integers(len(pairs), size=(resamples, len(pairs)))
+    part, whole = np.moveaxis(pairs[drawn].sum(axis=1), -1, 0)
+    return float(pairs[:, 0].sum() / pairs[:, 1].sum()), part / whole
+
+
+def _estimate(value: float, drawn: np.ndarray, confidence: float) -> Estimate:
+    low, high = np.quantile(drawn, [(1 - confidence) / 2, (1 + confidence) / 2])
+    return Estimate(value, float(low), float(high))
