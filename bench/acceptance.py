@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import functools
 import json
+import math
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
@@ -158,7 +159,7 @@ def measure(
             name: {
                 "rounds": len(each.drafted),
                 "acceptance_rate": asdict(rate(each.accepted, each.drafted)),
-                "over_mlx_lm": asdict(
+                "over_mlx_lm": _finite(
                     rate_ratio((each.accepted, each.drafted), (base.accepted, base.drafted))
                 ),
             }
@@ -217,9 +218,14 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def _shown(estimate: dict[str, float]) -> str:
-    each = Estimate(**estimate)
-    return f"{each.value:.3f} ({each.low:.3f} to {each.high:.3f})"
+def _finite(estimate: Estimate) -> dict[str, float | None]:
+    """For JSON, which has no infinity: null is without bound."""
+    return {name: value if math.isfinite(value) else None for name, value in asdict(estimate).items()}
+
+
+def _shown(estimate: dict[str, float | None]) -> str:
+    value, low, high = ("-" if v is None else f"{v:.3f}" for v in estimate.values())
+    return f"{value} ({low} to {high})"
 
 
 def _say(draft: str, sentence: str) -> None:

@@ -102,10 +102,14 @@ def rate_ratio(
     resamples: int = 10_000,
     seed: int = 0,
 ) -> Estimate:
-    """Our rate over the baseline's; each is (parts, wholes), and the two are independent samples."""
+    """Our rate over the baseline's; each is (parts, wholes), and the two are independent samples.
+
+    Where the baseline's rate is 0, or may be, the ratio is unbounded: infinite.
+    """
     value, drawn = _rates(*ours, resamples, seed)
     base, base_drawn = _rates(*baseline, resamples, seed + 1)
-    return _estimate(value / base, drawn / base_drawn, confidence)
+    bounded = np.divide(drawn, base_drawn, out=np.full_like(drawn, np.inf), where=base_drawn > 0)
+    return _estimate(value / base if base > 0 else float("inf"), bounded, confidence)
 
 
 def _rates(
@@ -118,5 +122,6 @@ def _rates(
 
 
 def _estimate(value: float, drawn: np.ndarray, confidence: float) -> Estimate:
-    low, high = np.quantile(drawn, [(1 - confidence) / 2, (1 + confidence) / 2])
+    # Interpolating between two infinities would give NaN, so the bounds are drawn values.
+    low, high = np.quantile(drawn, [(1 - confidence) / 2, (1 + confidence) / 2], method="nearest")
     return Estimate(value, float(low), float(high))
