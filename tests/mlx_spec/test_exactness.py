@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any
 
-import mlx.core as mx
-import mlx.nn as nn
 import pytest
+from noisy import noisy_target
 from readable import PROMPT, READABLE, without_ends
 from recorded import Recorded
 from tiny import tiny_loaded
@@ -16,35 +14,9 @@ from mlx_spec import Engine, Limits, Sampling
 from mlx_spec.exactness import row_noise
 
 
-class Noisy(nn.Module):
-    """A model whose logits and cached keys carry noise where a few rows are computed at once.
-
-    As on Metal: small numbers of rows take other kernels than one row, and leave other last bits.
-    """
-
-    def __init__(self, inner: nn.Module, logits: float, keys: float) -> None:
-        super().__init__()
-        self._inner, self._logits, self._keys = inner, logits, keys
-        self.args, self.layers = inner.args, inner.layers
-
-    def __call__(self, inputs: mx.array, cache: Any = None) -> mx.array:
-        out = self._inner(inputs, cache=cache)
-        rows = inputs.shape[1]
-        if not 1 < rows <= 17:
-            return out
-        for layer in cache:
-            end = layer.offset
-            layer.keys[..., end - rows : end, :] *= 1 + self._keys
-        spread = mx.arange(out.size).reshape(out.shape) * 12.9898 + inputs[..., None] * 78.233
-        return out + self._logits * (mx.sin(spread) * 43758.5453 % 1 - 0.5)
-
-
 @pytest.fixture(scope="module")
 def noisy() -> Any:
-    target = without_ends(tiny_loaded("llama", vocab=READABLE, seed=6))
-    return SimpleNamespace(
-        model=Noisy(target.model, 0.3, 0.003), tokenizer=target.tokenizer, info=target.info
-    )
+    return noisy_target()
 
 
 def answer(engine: Engine, prompt: list[int] = PROMPT, count: int = 96) -> list[int]:
