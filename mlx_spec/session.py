@@ -49,7 +49,7 @@ class Session:
         return reused
 
     def commit(self, tokens: Sequence[int]) -> None:
-        """Append `tokens`; the cache keeps no row that is not committed."""
+        """Append `tokens`."""
         self.committed.extend(tokens)
 
     def rewind(self, n: int) -> None:
