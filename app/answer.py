@@ -49,6 +49,7 @@ def as_object(answer: Answer, assistant: Any, warnings: list[str]) -> dict[str, 
         "seed": metrics.seed,
         "warnings": warnings,
         "speculation": metrics.speculation(),
+        "exactness": metrics.exactness(),
         "memory": metrics.memory(),
     }
 

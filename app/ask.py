@@ -7,9 +7,9 @@ import sys
 from collections.abc import Callable
 from contextlib import closing
 
-from app import assistant as assistants
 from app import config, interrupt, prompt
 from app.answer import Answer, as_event, as_object, dump, summary
+from app.assistant import Assistant, Message
 from app.display import neutralise
 from app.errors import INTERRUPTED, tell
 from app.settings import Settings
@@ -33,7 +33,7 @@ def run(args: argparse.Namespace, given: config.Given) -> int:
     question, warnings = prompt.read(args.prompt, sys.stdin)
     status = Status(sys.stderr)
     try:
-        assistant = assistants.Assistant.load(settings, status.show)
+        assistant = Assistant.load(settings, status.show)
     finally:
         status.clear()
     try:
@@ -59,12 +59,12 @@ def run(args: argparse.Namespace, given: config.Given) -> int:
 
 
 def _stream(
-    assistant: assistants.Assistant, question: str, write: Callable[[Round], None] | None, status: Status
+    assistant: Assistant, question: str, write: Callable[[Round], None] | None, status: Status
 ) -> Answer:
     answer = Answer()
     status.show_passing("Reading the prompt" if write else "Answering")
     try:
-        rounds = assistant.answer([assistants.Message("user", question)])
+        rounds = assistant.answer([Message("user", question)])
         with closing(rounds), interrupt.first_calls(assistant.stop):
             for news in rounds:
                 answer.add(news)
@@ -88,7 +88,7 @@ def _as_lines(news: Round) -> None:
     sys.stdout.write(dump(as_event(news)))
 
 
-def _unused_draft(settings: Settings, assistant: assistants.Assistant) -> str | None:
+def _unused_draft(settings: Settings, assistant: Assistant) -> str | None:
     """Nobody should think that a draft helps when it was not used."""
     speculation = assistant.metrics.speculation()
     if settings.draft == "none" or settings.k == 0 or speculation["state"] != "off":

@@ -68,14 +68,11 @@ class Assistant:
             trace = held.enter_context(_append_to(settings.trace)) if settings.trace else None
 
             from mlx_spec import Engine
-            from models import load
 
-            target = load(settings.model, dtype=settings.dtype, progress=progress)
-            draft = "lookup" if settings.draft == "auto" else settings.draft
-            source = _source(draft, target, settings, progress)
-            engine = Engine(target, source, trace=trace, **asdict(settings.engine))
+            pair = load_pair(settings, progress)
+            engine = Engine(pair.target, pair.source, trace=trace, **asdict(settings.engine))
             held.callback(engine.close)
-            assistant = cls(settings, target, engine, draft)
+            assistant = cls(settings, pair.target, engine, pair.draft)
             assistant._held = held.pop_all()
             return assistant
 
@@ -88,7 +85,9 @@ class Assistant:
             SpecError: the conversation does not fit the context or the template.
         """
         rounds: Generator[Round, None, None] = self._engine.generate(
-            self._prompt(messages), self._settings.sampling, self._settings.limits
+            prompt_tokens(self._tokenizer, messages, self._settings.system),
+            self._settings.sampling,
+            self._settings.limits,
         )
         return rounds
 
@@ -105,21 +104,62 @@ class Assistant:
         """Free the caches and close the trace."""
         self._held.close()
 
-    def _prompt(self, messages: Sequence[Message]) -> list[int]:
-        if self._settings.system is not None:
-            messages = [Message("system", self._settings.system), *messages]
-        if not self._tokenizer.has_chat_template:
-            return list(self._tokenizer.encode("\n".join(message.content for message in messages)))
 
-        from models.tokenizer import render_chat
+@dataclass(frozen=True)
+class Pair:
+    """A target and what drafts for it.
 
-        turns = [{"role": message.role, "content": message.content} for message in messages]
-        try:
-            return render_chat(self._tokenizer, turns)
-        except ModelError as error:
-            if self._settings.system is None:
-                raise
-            raise ModelError(error.message, "Try without a system prompt.") from error
+    Attributes:
+        target: from `models.load`.
+        source: None without one.
+        draft: its name as an option names it.
+    """
+
+    target: Any
+    source: DraftSource | None
+    draft: str
+
+
+def load_pair(settings: Settings, progress: Progress) -> Pair:
+    """Load the target and its draft source.
+
+    Raises:
+        SpecError: the models cannot be had or do not fit together.
+    """
+    from mlx_spec import drafts
+    from models import load
+
+    target = load(settings.model, dtype=settings.dtype, progress=progress)
+    draft = "lookup" if settings.draft == "auto" else settings.draft
+    kind, _, ref = draft.partition(":")
+    if kind != "model":
+        return Pair(target, drafts.make(draft, target, settings.engine), draft)
+    model = load(ref, dtype=settings.dtype, progress=progress)
+    return Pair(target, drafts.model_source(target, model, settings.engine), draft)
+
+
+def prompt_tokens(tokenizer: Any, messages: Sequence[Message], system: str | None) -> list[int]:
+    """The token ids of a conversation by the model's chat template, or of its bare text without one.
+
+    Args:
+        tokenizer: of the target.
+        messages: the turns.
+        system: the system prompt; None leaves it to the template.
+    """
+    if system is not None:
+        messages = [Message("system", system), *messages]
+    if not tokenizer.has_chat_template:
+        return list(tokenizer.encode("\n".join(message.content for message in messages)))
+
+    from models.tokenizer import render_chat
+
+    turns = [{"role": message.role, "content": message.content} for message in messages]
+    try:
+        return render_chat(tokenizer, turns)
+    except ModelError as error:
+        if system is None:
+            raise
+        raise ModelError(error.message, "Try without a system prompt.") from error
 
 
 def _append_to(trace: Path) -> TextIO:
@@ -129,16 +169,3 @@ def _append_to(trace: Path) -> TextIO:
         raise SpecError(
             f"The trace {trace} cannot be written: {error.strerror}.", "Name another file with --trace."
         ) from None
-
-
-def _source(draft: str, target: Any, settings: Settings, progress: Progress) -> DraftSource | None:
-    from mlx_spec import drafts
-
-    kind, _, ref = draft.partition(":")
-    if kind != "model":
-        return drafts.make(draft, target, settings.engine)
-
-    from models import load
-
-    model = load(ref, dtype=settings.dtype, progress=progress)
-    return drafts.model_source(target, model, settings.engine)

@@ -23,11 +23,12 @@ from mlx_spec.errors import SpecError
 
 COMMANDS = {
     "ask": "answer one prompt on stdout; piped text is added to the prompt",
+    "audit": "compare plain and speculative decoding on this pair, token by token",
     "paths": "show where config, data, models and caches are",
 }
 
 _ABOUT = "Local chat with lossless speculative decoding. Without a command: the terminal UI."
-_VALUED = {option.flag for option in OPTIONS}
+_VALUED = {option.flag for option in OPTIONS if not option.kind.switch}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -160,26 +161,33 @@ def _parser(prog: str, about: str, given: list[tuple[Option, str]], root: bool =
         parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
 
     class Collect(argparse.Action):
-        def __call__(self, _parser: Any, _args: Any, value: Any, _flag: str | None = None) -> None:
+        def __call__(self, _parser: Any, _args: Any, value: Any, flag: str | None = None) -> None:
+            if self.const.kind.switch:
+                value = "true" if flag == self.const.flag else "false"
             given.append((self.const, value))
 
     group = parser.add_argument_group("settings, also in the config file and as SPECCHAT_*")
     for option in OPTIONS:
         group.add_argument(
-            option.flag,
+            *_flags(option),
+            nargs=0 if option.kind.switch else None,
             action=Collect,
             const=option,
             default=argparse.SUPPRESS,
             dest=argparse.SUPPRESS,
-            metavar=option.kind.metavar,
+            metavar=None if option.kind.switch else option.kind.metavar,
             help=_help(option),
         )
     return parser
 
 
+def _flags(option: Option) -> list[str]:
+    return [option.flag, f"--no-{option.name}"] if option.kind.switch else [option.flag]
+
+
 def _help(option: Option) -> str:
     default = getattr(Settings(), option.attribute)
-    notes = [] if default in (None, ()) else [f"default: {default}"]
+    notes = [] if default in (None, ()) or default is False else [f"default: {default}"]
     notes += ["may be repeated"] if option.kind.repeatable else []
     return (option.help + (f" ({', '.join(notes)})" if notes else "")).replace("%", "%%")
 

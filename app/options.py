@@ -7,13 +7,13 @@ the flags, the SPECCHAT_* variables, the config keys and their checks are all re
 from __future__ import annotations
 
 import dataclasses
-import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from app.errors import did_you_mean
+from models.locations import expanded
 
 
 @dataclass(frozen=True)
@@ -26,12 +26,14 @@ class Kind:
         from_toml: reads a value of the config file. Both raise ValueError with a phrase such as
             "expected a number, not 'hot'".
         repeatable: the flag may be given several times; the value is then a tuple of all.
+        switch: the flag takes no value; `--no-NAME` switches off.
     """
 
     metavar: str
     from_text: Callable[[str], Any]
     from_toml: Callable[[Any], Any]
     repeatable: bool = False
+    switch: bool = False
 
 
 def _refuse(expected: str, got: object) -> ValueError:
@@ -85,7 +87,7 @@ def path(metavar: str) -> Kind:
     def read(got: object) -> Path:
         if not (value := _text(got)):
             raise _refuse("a file name", got)
-        return Path(os.path.expanduser(value))  # noqa: PTH111  Path's own fails on an unknown ~user
+        return expanded(value)
 
     return Kind(metavar, read, read)
 
@@ -112,6 +114,49 @@ def whole(metavar: str) -> Kind:
             raise _refuse("a whole number", got) from None
 
     return Kind(metavar, from_text, lambda got: _typed(int, "a whole number", got))
+
+
+def switch() -> Kind:
+    """On or off: a flag without a value, a truth value in the config file, a word in the environment."""
+    words = {
+        "1": True,
+        "true": True,
+        "yes": True,
+        "on": True,
+        "0": False,
+        "false": False,
+        "no": False,
+        "off": False,
+    }
+
+    def from_text(got: str) -> bool:
+        if got.lower() not in words:
+            raise _refuse("true or false", got)
+        return words[got.lower()]
+
+    def from_toml(got: object) -> bool:
+        if not isinstance(got, bool):
+            raise _refuse("true or false", got)
+        return got
+
+    return Kind("", from_text, from_toml, switch=True)
+
+
+def biases() -> Kind:
+    """Token ids with a bias each: a flag given several times, a list of texts in the config file."""
+
+    def read(got: object) -> tuple[tuple[int, float], ...]:
+        return tuple(_bias(value) for value in (got if isinstance(got, list) else [got]))
+
+    return Kind("ID=BIAS", read, read, repeatable=True)
+
+
+def _bias(got: object) -> tuple[int, float]:
+    token, _, bias = _text(got).partition("=")
+    try:
+        return int(token), float(bias)
+    except ValueError:
+        raise _refuse("a token id and a bias, such as 42=-5", got) from None
 
 
 def auto_or_whole() -> Kind:

@@ -6,7 +6,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from app.options import auto_or_whole, choice, name, number, option, options_of, path, text, texts, whole
+from app.options import (
+    auto_or_whole,
+    biases,
+    choice,
+    name,
+    number,
+    option,
+    options_of,
+    path,
+    switch,
+    text,
+    texts,
+    whole,
+)
 from mlx_spec.options import EngineOptions, Limits, Sampling
 
 
@@ -22,7 +35,9 @@ class Settings:
         name("REF"), "target: builtin, a folder, a .gguf file, or org/name[@revision]", default="builtin"
     )
     draft: str = option(
-        choice("auto", "none", "lookup", "self", prefix="model:"), "draft source", default="auto"
+        choice("auto", "none", "lookup", "self", prefix="model:"),
+        "draft source; auto is lookup",
+        default="auto",
     )
     k: int | str = option(auto_or_whole(), "draft tokens a round", home=(EngineOptions, "k"))
     dtype: str | None = option(
@@ -43,8 +58,42 @@ class Settings:
     min_p: float = option(
         number("P"), "drop tokens below this share of the likeliest", home=(Sampling, "min_p")
     )
+    xtc_probability: float = option(
+        number("P"), "how often to drop the likeliest tokens (XTC)", home=(Sampling, "xtc_probability")
+    )
+    xtc_threshold: float = option(
+        number("P"), "the probability above which XTC drops", home=(Sampling, "xtc_threshold")
+    )
+    repetition_penalty: float = option(
+        number("X"), "weaken recent tokens by this factor; 1 is off", home=(Sampling, "repetition_penalty")
+    )
+    presence_penalty: float = option(
+        number("X"), "subtract from the logits of recent tokens", home=(Sampling, "presence_penalty")
+    )
+    frequency_penalty: float = option(
+        number("X"), "subtract once for each recent occurrence", home=(Sampling, "frequency_penalty")
+    )
+    penalty_context: int = option(
+        whole("TOKENS"), "how many tokens are recent", home=(Sampling, "penalty_context")
+    )
+    logit_bias: tuple[tuple[int, float], ...] = option(
+        biases(), "add BIAS to a token's logit; -inf forbids it", home=(Sampling, "logit_bias")
+    )
+    min_tokens: int = option(
+        whole("N"), "no end of the answer before this many", home=(Sampling, "min_tokens")
+    )
     seed: int | None = option(
         whole("N"), "seed of the sampling (unset: a fresh one each time)", home=(Sampling, "seed")
+    )
+    seed_exact: bool = option(
+        switch(),
+        "the tokens of plain decoding with that seed, whatever drafts",
+        home=(Sampling, "seed_exact"),
+    )
+    exactness: str = option(
+        choice("fast", "strict"),
+        "strict: greedy near-ties are decided as plain decoding would",
+        home=(EngineOptions, "exactness"),
     )
     stop: tuple[str, ...] = option(
         texts("TEXT"), "text that ends the answer and is not shown", home=(Limits, "stop")

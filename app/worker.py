@@ -13,133 +13,13 @@ import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from app.errors import exit_code, sentence
-from mlx_spec.errors import SpecError
+from app.events import Emitted, Event, Failed, Finished, Loading, Ready, Snapshot, Started
 
 if TYPE_CHECKING:
-    from app.assistant import Assistant, Message
-    from mlx_spec.events import FinishReason, Round
-
-Progress = Callable[[str], None]
-
-
-@dataclass(frozen=True)
-class Snapshot:
-    """The engine's metrics at one moment, copied on the engine thread. Unknown values are None.
-
-    Attributes:
-        k: draft tokens of the next round.
-        tok_s: tokens a second.
-        acceptance_rate: accepted / drafted.
-        acceptance_length: tokens a speculative round.
-        ttft_s: seconds to the first token.
-        context_used: tokens of context in use.
-        completion_tokens: tokens of the answer so far.
-        state: off, measuring, speculating or parked.
-        reason: why it is not speculating, in words.
-        source: the draft source's name, or None.
-    """
-
-    k: int
-    tok_s: float | None
-    acceptance_rate: float | None
-    acceptance_length: float | None
-    ttft_s: float | None
-    context_used: int
-    completion_tokens: int
-    state: str
-    reason: str | None
-    source: str | None
-
-    @classmethod
-    def of(cls, metrics: Any) -> Snapshot:
-        """Copy `metrics` (mlx_spec.metrics.Metrics)."""
-        speculation = metrics.speculation()
-        return cls(
-            k=metrics.k,
-            tok_s=metrics.tok_s,
-            acceptance_rate=metrics.acceptance_rate,
-            acceptance_length=metrics.acceptance_length,
-            ttft_s=metrics.ttft_s,
-            context_used=metrics.context_used,
-            completion_tokens=metrics.completion_tokens,
-            state=speculation["state"],
-            reason=speculation["reason"],
-            source=speculation["source"],
-        )
-
-
-@dataclass(frozen=True)
-class Loading:
-    """The model is being loaded; `sentence` says how far it is."""
-
-    sentence: str
-
-
-@dataclass(frozen=True)
-class Ready:
-    """The model is loaded.
-
-    Attributes:
-        model, draft: names for the screen.
-        context_limit: tokens.
-        warnings: sentences that the user must see.
-        snapshot: the metrics before the first answer.
-    """
-
-    model: str
-    draft: str
-    context_limit: int
-    warnings: tuple[str, ...]
-    snapshot: Snapshot
-
-
-@dataclass(frozen=True)
-class Started:
-    """The engine took up a request and reads its prompt."""
-
-
-@dataclass(frozen=True)
-class Emitted:
-    """A round came back."""
-
-    round: Round
-    snapshot: Snapshot
-
-
-@dataclass(frozen=True)
-class Finished:
-    """An answer ended."""
-
-    reason: FinishReason
-
-
-@dataclass(frozen=True)
-class Failed:
-    """Loading or a request failed; the thread lives on.
-
-    Attributes:
-        message: one sentence that says what is wrong.
-        next_step: one that says what to do; may be empty.
-        exit_code: what the program returns if it cannot go on.
-        loading: there is no model now, so no request can be answered.
-    """
-
-    message: str
-    next_step: str
-    exit_code: int
-    loading: bool = False
-
-    @classmethod
-    def of(cls, error: Exception, *, loading: bool = False) -> Failed:
-        if isinstance(error, SpecError):
-            return cls(error.message, error.next_step, exit_code(error), loading)
-        return cls(sentence(error), "", exit_code(error), loading)
-
-
-Event = Loading | Ready | Started | Emitted | Finished | Failed
+    from app.assistant import Assistant, Message, Progress
+    from mlx_spec.events import FinishReason
 
 
 @dataclass

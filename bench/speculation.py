@@ -1,6 +1,6 @@
 """What does speculation with four drafted tokens a round gain or cost on this machine?
 
-`lookup` is a draft that costs nothing and is accepted where a text repeats itself. `self` is the
+`lookup` is a draft that costs no forward pass and is accepted where a text repeats itself. `self` is the
 target drafting for itself: everything is accepted and each draft costs a whole step, so it shows
 what verification alone costs.
 """

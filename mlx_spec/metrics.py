@@ -25,9 +25,15 @@ class Metrics:
         accepted: those that stand.
         tested_at: for each position in a draft, how often it was reached; `accepted_at`: and stood.
         k_histogram: rounds by K, plain steps as 0.
-        k: K of the latest round.
+        k: K that the controller names for the next round.
         context_used: tokens of context in use.
+        band: under strict exactness, the margin of the two top logits that counts as a near-tie;
+            None under fast. `reverified` near-ties were decided anew, `replayed` tokens decoded for it.
         seed: what reproduces the randomness, or None if there was none.
+        state, reason: of the controller; the reason is a clause, None while it speculates.
+        source: the draft source's name, or None.
+        finish_reason: why the answer ended; None while it runs.
+        target_bytes, draft_bytes, kv_bytes, peak_bytes: memory at the end.
     """
 
     prompt_tokens: int = 0
@@ -49,6 +55,9 @@ class Metrics:
     reason: str | None = None
     source: str | None = None
     finish_reason: FinishReason | None = None
+    band: float | None = None
+    reverified: int = 0
+    replayed: int = 0
     target_bytes: int = 0
     draft_bytes: int = 0
     kv_bytes: int = 0
@@ -63,7 +72,6 @@ class Metrics:
             emitted: tokens of the answer that the round gave.
             seconds: since the request.
         """
-        self.k = k
         self.k_histogram[k] += 1
         self.completion_tokens += emitted
         if emitted:
@@ -125,6 +133,11 @@ class Metrics:
             "serial_index": None,
             "verdict": None,
         }
+
+    def exactness(self) -> dict[str, Any]:
+        """The `exactness` object of `ask --json`: what strict exactness measured and cost."""
+        mode = "fast" if self.band is None else "strict"
+        return {"mode": mode, "band": self.band, "reverified": self.reverified, "replayed": self.replayed}
 
     def memory(self) -> dict[str, int]:
         """The `memory` object of `ask --json`, in bytes."""

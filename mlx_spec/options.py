@@ -7,28 +7,48 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Literal
 
 
 @dataclass(frozen=True)
 class Sampling:
     """How the target's next-token law is made from its logits.
 
-    The warpers have the order and the meaning of mlx-lm: top-p, min-p, top-k on the untempered
-    probabilities, then temperature.
+    The warpers have the order and the meaning of mlx-lm: bias, penalties and minimum length on the
+    logits; top-p, min-p, XTC, top-k on the untempered probabilities; then temperature.
 
     Attributes:
         temperature: 0 is greedy (argmax); above it, logits are divided by it.
         top_p: keep the smallest set of tokens with this mass; 1 (or 0) keeps all.
         top_k: keep this many tokens; 0 (or more than the vocabulary) keeps all.
         min_p: drop tokens below this share of the top token's probability; 0 keeps all.
+        xtc_probability: how often to drop every token above the threshold but the least likely.
+        xtc_threshold: the probability above which XTC drops.
+        repetition_penalty: divides the positive logits of recent tokens, multiplies negative ones; 1 is off.
+        presence_penalty: subtracted from the logits of recent tokens; 0 is off.
+        frequency_penalty: subtracted once for each recent occurrence; 0 is off.
+        penalty_context: how many tokens are recent.
+        logit_bias: (token id, bias) pairs, added to the logits.
+        min_tokens: no end token before this many.
         seed: 64-bit seed; None draws a fresh one for each generation.
+        seed_exact: couple target and source by shared noise, so that the answer is plain decoding's
+            own for that seed whatever was drafted. It costs a few points of acceptance.
     """
 
     temperature: float = 0.0
     top_p: float = 1.0
     top_k: int = 0
     min_p: float = 0.0
+    xtc_probability: float = 0.0
+    xtc_threshold: float = 0.1
+    repetition_penalty: float = 1.0
+    presence_penalty: float = 0.0
+    frequency_penalty: float = 0.0
+    penalty_context: int = 20
+    logit_bias: tuple[tuple[int, float], ...] = ()
+    min_tokens: int = 0
     seed: int | None = None
+    seed_exact: bool = False
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.temperature) and self.temperature >= 0):
@@ -39,12 +59,32 @@ class Sampling:
             raise ValueError(f"min-p must lie between 0 and 1, not {self.min_p}")
         if self.top_k < 0:
             raise ValueError(f"top-k must be at least 0, not {self.top_k}")
+        if not 0 <= self.xtc_probability <= 1:
+            raise ValueError(f"XTC probability must lie between 0 and 1, not {self.xtc_probability}")
+        if not 0 <= self.xtc_threshold <= 0.5:
+            raise ValueError(f"XTC threshold must lie between 0 and 0.5, not {self.xtc_threshold}")
+        if not (math.isfinite(self.repetition_penalty) and self.repetition_penalty > 0):
+            raise ValueError(f"repetition penalty must be above 0, not {self.repetition_penalty}")
+        for name, penalty in (("presence", self.presence_penalty), ("frequency", self.frequency_penalty)):
+            if not math.isfinite(penalty):
+                raise ValueError(f"{name} penalty must be a finite number, not {penalty}")
+        if self.penalty_context < 1:
+            raise ValueError(f"penalty context must be at least 1 token, not {self.penalty_context}")
+        if any(math.isnan(bias) or bias == math.inf for _, bias in self.logit_bias):
+            raise ValueError("a logit bias must be a finite number, or -inf to forbid the token")
+        if self.min_tokens < 0:
+            raise ValueError(f"min tokens must be at least 0, not {self.min_tokens}")
         if self.seed is not None and not 0 <= self.seed < 2**64:
             raise ValueError(f"seed must be a whole number from 0 to 2^64 - 1, not {self.seed}")
 
     @property
     def greedy(self) -> bool:
         return self.temperature == 0
+
+    @property
+    def penalizes(self) -> bool:
+        """Whether recent tokens change the law."""
+        return (self.repetition_penalty, self.presence_penalty, self.frequency_penalty) != (1, 0, 0)
 
 
 @dataclass(frozen=True)
@@ -77,12 +117,15 @@ class EngineOptions:
         kv_bits: bits of a quantized KV cache (2, 3, 4, 6 or 8); None keeps the model's own precision.
         context: tokens of context to use at most; None takes the model's own limit.
         prefill_chunk: prompt tokens a forward pass while the prompt is read.
+        exactness: "fast" takes the verified rows as they are; "strict" decides near-ties of greedy
+            sampling on rows that plain decoding would have made.
     """
 
     k: int | str = "auto"
     kv_bits: int | None = None
     context: int | None = None
     prefill_chunk: int = 512
+    exactness: Literal["fast", "strict"] = "fast"
 
     MAX_K = 16
 
@@ -93,5 +136,7 @@ class EngineOptions:
             raise ValueError(f"kv-bits must be 2, 3, 4, 6 or 8, not {self.kv_bits}")
         if self.context is not None and self.context < 2:
             raise ValueError(f"context must be at least 2 tokens, not {self.context}")
+        if self.exactness not in ("fast", "strict"):
+            raise ValueError(f'exactness must be "fast" or "strict", not {self.exactness!r}')
         if self.prefill_chunk < 1:
             raise ValueError(f"prefill chunk must be at least 1 token, not {self.prefill_chunk}")

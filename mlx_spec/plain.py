@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import cast
 
 import mlx.core as mx
@@ -22,19 +23,19 @@ class PlainDecoder:
         self._sampler = sampler
         self.ahead: mx.array | None = None
 
-    def step(self, pending: int, more: bool) -> int:
-        """The token after the pending one.
+    def step(self, committed: Sequence[int], more: bool) -> int:
+        """The token after the committed ones.
 
         Args:
-            pending: the last committed token; ignored if its row is staged already.
+            committed: all tokens so far; the last one's row may be staged already.
             more: start on the token after this one too, before waiting for this one.
         """
         token = self.ahead
         if token is None:
-            token = self._sampler.tokens(self._target.forward(mx.array([pending])))
+            token = self._sampler.tokens(self._target.forward(mx.array([committed[-1]])), committed)
             mx.async_eval(token)
         self.ahead = None
         if more:
-            self.ahead = self._sampler.tokens(self._target.forward(token))
+            self.ahead = self._sampler.tokens(self._target.forward(token), committed, token)
             mx.async_eval(self.ahead)
         return cast(int, token.item())

@@ -5,7 +5,7 @@ Works on anything that maps tokens to logits, so the exact tests drive these lin
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,25 +33,33 @@ class Outcome:
         return [*self.drafted[: self.accepted], self.token]
 
 
-def verify(pending: int, draft: Draft, forward: Callable[[Any], Any], sampler: Sampler) -> Outcome:
-    """Verify `draft` after the pending token in one target forward.
+def verify(
+    committed: Sequence[int],
+    draft: Draft,
+    forward: Callable[[Any], Any],
+    sampler: Sampler,
+    rule: Callable[..., tuple[Any, Any]] = acceptance.block,
+) -> Outcome:
+    """Verify `draft` after the committed tokens in one target forward.
 
     Args:
-        pending: the last committed token, not yet in the target's KV cache.
+        committed: all tokens so far; the last one is pending, not yet in the target's KV cache.
         draft: K >= 1 proposed tokens.
         forward: (K+1,) token ids to (K+1, V) target logits; it stages K+1 rows in the KV cache.
         sampler: the target's sampling.
+        rule: what judges a sampled draft; `acceptance.reject` is the token-wise reference.
 
     Returns:
         The outcome, after the round's one host synchronization. Rolling the cache back to the
         accepted rows is the caller's.
     """
     xp = sampler.xp
-    logits = forward(xp.concatenate([xp.array([pending], dtype=xp.uint32), draft.tokens]))
-    if draft.laws is None or sampler.greedy:
-        n, token = acceptance.match(sampler.tokens(logits), draft.tokens, xp)
+    logits = forward(xp.concatenate([xp.array(committed[-1:], dtype=xp.uint32), draft.tokens]))
+    if draft.laws is None or sampler.coupled:
+        n, token = acceptance.match(sampler.tokens(logits, committed, draft.tokens), draft.tokens, xp)
     else:
-        n, token = acceptance.reject(sampler.laws(logits), draft.laws, draft.tokens, sampler.dice, xp)
+        laws = sampler.laws(logits, committed, draft.tokens)
+        n, token = rule(laws, draft.laws, draft.tokens, sampler.dice, xp)
     ids = [draft.tokens.astype(xp.uint32), n.astype(xp.uint32)[None], token.astype(xp.uint32)[None]]
     *drafted, accepted, following = xp.concatenate(ids).tolist()
     return Outcome(drafted, accepted, following)

@@ -1,105 +1,102 @@
-"""From logits to laws to tokens: warped distribution rows and the randomness that draws from them."""
+"""One generation's sampling: from logits to laws to tokens."""
 
 from __future__ import annotations
 
-import hashlib
-import secrets
-from typing import Any, Protocol
+from collections.abc import Collection, Sequence
+from typing import Any
 
 import mlx.core as mx
-from mlx_lm.sample_utils import apply_min_p, apply_top_k, apply_top_p
 
+from mlx_spec.noise import Dice, Noise
 from mlx_spec.options import Sampling
-
-# Half the step of a 32-bit uniform: moves each to the middle of its cell, so that none is 0.
-_HALF_STEP = 2.0**-33
-
-# Float32 divides by numbers within these without reaching 0 or infinity.
-_LEAST, _MOST = 1e-30, 1e30
-
-
-class Dice(Protocol):
-    """A source of randomness: seeded noise here, an enumeration of every outcome in the exact tests."""
-
-    def flip(self, probabilities: Any) -> Any:
-        """(K,) probabilities to (K,) booleans, each true with its own, independently."""
-
-    def draw(self, rows: Any) -> Any:
-        """(M, V) laws to (M,) token ids, one drawn from each row, independently."""
-
-
-class Noise:
-    """Seeded dice on the device. Every call uses a fresh key, so no draw is ever used twice.
-
-    Keys come from a counter and not from MLX's global random state, which belongs to a thread.
-    """
-
-    def __init__(self, seed: int | None = None) -> None:
-        self.seed = secrets.randbits(64) if seed is None else seed
-        self._calls = 0
-
-    def _key(self) -> mx.array:
-        self._calls += 1
-        digest = hashlib.blake2b(f"{self.seed}:{self._calls}".encode(), digest_size=8).digest()
-        return mx.random.key(int.from_bytes(digest, "big"))
-
-    def flip(self, probabilities: mx.array) -> mx.array:
-        return mx.random.uniform(shape=probabilities.shape, key=self._key()) < probabilities
-
-    def draw(self, rows: mx.array) -> mx.array:
-        # An exponential race: the first to finish at rate p is drawn with probability p. Float32
-        # uniforms are fine near 0 and coarse near 1, so the race is decided near 0; the usual Gumbel
-        # maximum is decided near 1, and loses a flat tail of tokens below 1e-7 of the top.
-        uniform = mx.random.uniform(shape=rows.shape, key=self._key())
-        return mx.argmin(-mx.log1p(-(uniform + _HALF_STEP)) / rows, axis=-1)
-
-
-def warp(logits: mx.array, sampling: Sampling) -> mx.array:
-    """The law that `sampling` makes of each row of logits.
-
-    The warpers are mlx-lm's own, in its order: top-p, min-p, top-k, then temperature.
-
-    Args:
-        logits: (M, V), any float dtype.
-        sampling: with a temperature above 0.
-
-    Returns:
-        (M, V) float32 probabilities; each row sums to 1.
-    """
-    logits = logits.astype(mx.float32)
-    rows = logits - mx.logsumexp(logits, axis=-1, keepdims=True)
-    if 0 < sampling.top_p < 1:
-        rows = apply_top_p(rows, max(sampling.top_p, _LEAST))
-    if sampling.min_p > 0:
-        rows = apply_min_p(rows, sampling.min_p)
-    if 0 < sampling.top_k < rows.shape[-1]:
-        rows = apply_top_k(rows, sampling.top_k)
-    # Subtract the top first: a tiny temperature then scales 0 and not a large logit.
-    rows = rows - rows.max(axis=-1, keepdims=True)
-    return mx.softmax(rows / min(max(sampling.temperature, _LEAST), _MOST), axis=-1)
+from mlx_spec.warpers import count_tokens, penalize, warp
 
 
 class Sampler:
-    """One generation's sampling: how logits become laws, and how laws become tokens.
+    """How logits become laws, and how laws become tokens.
+
+    Rows are placed by what comes before them: `committed` tokens on the host and then `drafted` ones
+    on the device. Of the rows after each drafted token, logits holds the last M; so row i of a whole
+    verification has the history committed + drafted[:i], and draws position len(committed) + i.
 
     Attributes:
         xp: the array namespace that the acceptance rules use.
-        greedy: argmax, no randomness.
+        coupled: a row's token depends on its law and its position alone (greedy, seed-exact), so
+            that target and source draw the same token from the same law.
     """
 
     xp: Any = mx
 
-    def __init__(self, sampling: Sampling) -> None:
+    def __init__(
+        self,
+        sampling: Sampling,
+        *,
+        start: int = 0,
+        ends: Collection[int] = (),
+        spared: Collection[int] = (),
+    ) -> None:
+        """Args:
+        sampling: the options.
+        start: tokens before the answer, from which a minimum length counts.
+        ends: end tokens, impossible before the minimum length.
+        spared: tokens that XTC never removes: by mlx-lm's custom the end tokens and the newline.
+        """
         self.sampling = sampling
         self.greedy = sampling.greedy
+        self.coupled = sampling.greedy or sampling.seed_exact
         self.dice: Dice = Noise(sampling.seed)
+        self._first_end = start + sampling.min_tokens
+        self._ends = sorted(ends)
+        self._spared = sorted(spared)
 
-    def laws(self, logits: mx.array) -> mx.array:
+    def laws(self, logits: mx.array, committed: Sequence[int], drafted: mx.array | None = None) -> mx.array:
         """(M, V) logits to (M, V) float32 probabilities. Not for greedy sampling."""
-        return warp(logits, self.sampling)
+        spared = _within(self._spared, logits)
+        return warp(self._penalized(logits, committed, drafted), self.sampling, spared)
 
-    def tokens(self, logits: mx.array) -> mx.array:
-        """(M, V) logits to (M,) uint32 token ids: argmax of the raw logits, or a draw from each law."""
+    def scores(self, logits: mx.array, committed: Sequence[int], drafted: mx.array | None = None) -> mx.array:
+        """(M, V) logits to the (M, V) float32 scores whose argmax is the greedy token."""
+        return self._penalized(logits, committed, drafted).astype(mx.float32)
+
+    def tokens(self, logits: mx.array, committed: Sequence[int], drafted: mx.array | None = None) -> mx.array:
+        """(M, V) logits to (M,) uint32 token ids: the argmax, or each position's own draw from its law."""
         if self.greedy:
-            return mx.argmax(logits.astype(mx.float32), axis=-1)
-        return self.dice.draw(self.laws(logits))
+            return mx.argmax(self.scores(logits, committed, drafted), axis=-1)
+        position = _first_position(logits, committed, drafted)
+        return self.dice.draw_at(self.laws(logits, committed, drafted), position)
+
+    def _penalized(self, logits: mx.array, committed: Sequence[int], drafted: mx.array | None) -> mx.array:
+        """Logits with bias, penalties and minimum length; the same array where none is asked for."""
+        sampling, (rows, vocabulary) = self.sampling, logits.shape
+        if sampling.logit_bias:
+            ids, bias = zip(*sampling.logit_bias, strict=True)
+            logits = logits.astype(mx.float32).at[:, mx.array(ids)].add(mx.array(bias))
+        if sampling.penalizes:
+            window = sampling.penalty_context
+            text = mx.array(list(committed[-(window + rows) :]), dtype=mx.uint32)
+            if drafted is not None:
+                text = mx.concatenate([text, drafted.astype(mx.uint32)])
+            counts = count_tokens(text, rows, window, vocabulary)
+            logits = penalize(logits.astype(mx.float32), counts, sampling)
+        first = _first_position(logits, committed, drafted)
+        ends_here = _within(self._ends, logits)
+        if first < self._first_end and ends_here:
+            early = (first + mx.arange(rows) < self._first_end)[:, None]
+            ends = mx.zeros((vocabulary,), dtype=mx.bool_)
+            ends[mx.array(ends_here)] = True
+            logits = mx.where(early & ends, -mx.inf, logits)
+        return logits
+
+
+def _within(ids: Sequence[int], logits: mx.array) -> list[int]:
+    """Those of `ids` that have a column; a tokenizer may know tokens that the model has no row for.
+
+    MLX does not check indices: writing past the end of a row corrupts memory.
+    """
+    return [token for token in ids if token < logits.shape[-1]]
+
+
+def _first_position(logits: mx.array, committed: Sequence[int], drafted: mx.array | None) -> int:
+    """The position that row 0 of `logits` draws."""
+    before = len(committed) + (0 if drafted is None else drafted.size)
+    return before + 1 - logits.shape[0]

@@ -26,10 +26,6 @@ class Session:
         self.target = target
         self.committed: list[int] = []
 
-    @property
-    def pending(self) -> int:
-        return self.committed[-1]
-
     def begin(self, prompt: Sequence[int], chunk: int, stopped: Callable[[], bool]) -> int:
         """Make `prompt` the committed text, reusing the longest prefix that the cache has.
 
@@ -53,7 +49,7 @@ class Session:
         return reused
 
     def commit(self, tokens: Sequence[int]) -> None:
-        """Append `tokens`; the cache keeps no row that is not committed."""
+        """Append `tokens`."""
         self.committed.extend(tokens)
 
     def rewind(self, n: int) -> None:

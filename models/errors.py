@@ -20,5 +20,10 @@ class ModelMissing(ModelError):
     """A model is not there: no such file, no such repository, no way to fetch it."""
 
 
+def first_line(error: Exception) -> str:
+    """What a library said when it failed, short enough to stand in a sentence of ours."""
+    return (str(error).strip().splitlines() or [type(error).__name__])[0][:160].rstrip(".")
+
+
 def _printable(sentence: str) -> str:
     return "".join(char if char.isprintable() else " " for char in sentence)

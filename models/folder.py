@@ -113,7 +113,8 @@ def _check_sizes(file: Path, config: dict[str, Any]) -> None:
 
 
 def _weight_files(folder: Path) -> list[Path]:
-    files = sorted(folder.glob("model*.safetensors"))
+    # A pipe of that name would wait for a writer.
+    files = sorted(file for file in folder.glob("model*.safetensors") if file.is_file())
     index = folder / "model.safetensors.index.json"
     if index.is_file():
         shards = read_json(index).get("weight_map", {})

@@ -133,8 +133,9 @@ def _load_folder(
 ) -> Loaded:
     check(folder)
     # Only now: these import MLX and transformers.
+    from mlx_spec.caches import parameter_bytes
     from models.tokenizer import load_tokenizer
-    from models.weights import activation_dtype, load_weights, nbytes, quantization
+    from models.weights import activation_dtype, load_weights, quantization
 
     # GGUF scales are float16 and its norms float32; one type for both keeps the activations in it.
     half = "float16" if reference.kind in ("builtin", "gguf") else None
@@ -148,7 +149,7 @@ def _load_folder(
         vocab_size=_entry(config, "vocab_size") or len(tokenizer.get_vocab()),
         dtype=activation_dtype(model),
         quantization=quantization(model),
-        nbytes=nbytes(model),
+        nbytes=parameter_bytes(model),
         revision=revision,
     )
     return Loaded(model, tokenizer, info)

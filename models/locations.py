@@ -13,13 +13,14 @@ import platformdirs
 _APP = "specchat"
 
 
-def _expanded(path: str) -> Path:
+def expanded(path: str) -> Path:
+    """The path that a person wrote: `~` is the home folder; a user whom nobody knows stays as written."""
     return Path(os.path.expanduser(path))  # noqa: PTH111  Path's own fails on an unknown ~user
 
 
 def _home() -> Path | None:
     home = os.environ.get("SPECCHAT_HOME")
-    return _expanded(home) if home else None
+    return expanded(home) if home else None
 
 
 def config_dir() -> Path:
@@ -59,7 +60,7 @@ def hub_dir() -> Path:
     if home:
         return home / "hub"
     if shared := os.environ.get("HF_HUB_CACHE"):
-        return _expanded(shared)
+        return expanded(shared)
     base = os.environ.get("HF_HOME")
     cache = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    return _expanded(base or f"{cache}/huggingface") / "hub"
+    return expanded(base or f"{cache}/huggingface") / "hub"

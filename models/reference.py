@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from models.errors import ModelMissing
+from models.locations import expanded
 
 Kind = Literal["builtin", "gguf", "folder", "hub"]
 
@@ -43,7 +43,7 @@ class Reference:
         """
         if text == "builtin":
             return cls(text, "builtin")
-        path = Path(os.path.expanduser(text))  # noqa: PTH111 - Path's own fails on an unknown ~user
+        path = expanded(text)
         if text and path.is_dir():
             return cls(text, "folder", path=path)
         if path.suffix.lower() == ".gguf":

@@ -10,7 +10,7 @@ from jinja2.exceptions import TemplateError
 from mlx_lm.tokenizer_utils import TokenizerWrapper
 from mlx_lm.utils import load_tokenizer as load_with_mlx_lm
 
-from models.errors import ModelError
+from models.errors import ModelError, first_line
 
 
 def load_tokenizer(folder: Path, eos_token_ids: Any) -> TokenizerWrapper:
@@ -28,9 +28,8 @@ def load_tokenizer(folder: Path, eos_token_ids: Any) -> TokenizerWrapper:
         return load_with_mlx_lm(folder, safe, eos_token_ids=eos_token_ids)
     except Exception as error:
         # The tokenizers library raises plain Exception for a file that it cannot read.
-        said = (str(error).strip().splitlines() or [type(error).__name__])[0][:160].rstrip(".")
         raise ModelError(
-            f"The tokenizer in {folder} cannot be loaded ({said}).",
+            f"The tokenizer in {folder} cannot be loaded ({first_line(error)}).",
             "Fetch the model again, or use a version with a tokenizer.json.",
         ) from error
 
@@ -51,8 +50,7 @@ def render_chat(tokenizer: TokenizerWrapper, messages: Sequence[dict[str, str]],
     try:
         return tokenizer.apply_chat_template(list(messages), add_generation_prompt=True, **options)
     except (TemplateError, TypeError, ValueError, LookupError, ArithmeticError, AttributeError) as error:
-        said = (str(error).strip().splitlines() or [type(error).__name__])[0][:160].rstrip(".")
         raise ModelError(
-            f"The model's chat template failed ({said}).",
+            f"The model's chat template failed ({first_line(error)}).",
             "Use another model, or one with a repaired template.",
         ) from error

@@ -12,9 +12,7 @@ import mlx.nn as nn
 from mlx.utils import tree_flatten, tree_map
 from mlx_lm.utils import dequantize_model, load_model
 
-from models.errors import ModelError
-
-DTYPES = ("float32", "float16", "bfloat16")
+from models.errors import ModelError, first_line
 
 # What mlx-lm raises for a configuration or weights that do not fit each other.
 _MISFITS = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, AssertionError, RuntimeError)
@@ -81,23 +79,14 @@ def quantization(model: nn.Module) -> str | None:
 def activation_dtype(model: nn.Module) -> str:
     """The floating-point type of most of the model's unpacked parameters."""
     floats: Counter[str] = Counter()
-    for value in _arrays(model):
+    for value in dict(tree_flatten(model.parameters())).values():
         if mx.issubdtype(value.dtype, mx.floating):
             floats[str(value.dtype).removeprefix("mlx.core.")] += math.prod(value.shape)
     return floats.most_common(1)[0][0]
 
 
-def nbytes(model: nn.Module) -> int:
-    """Bytes of the model's weights in memory."""
-    return sum(value.nbytes for value in _arrays(model))
-
-
-def _arrays(model: nn.Module) -> list[mx.array]:
-    return list(dict(tree_flatten(model.parameters())).values())
-
-
 def _refusal(folder: Path, error: Exception) -> ModelError:
-    said = (str(error).strip().splitlines() or [type(error).__name__])[0][:160].rstrip(".")
+    said = first_line(error)
     if "not supported" in said or "has no attribute 'Model'" in said:
         return ModelError(
             f"{folder / 'config.json'}: {said}.", "Use a model type that this mlx-lm release knows."

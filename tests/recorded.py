@@ -19,6 +19,7 @@ class Recorded:
 
     name = "recorded"
     nbytes = 0
+    unable = None
 
     def __init__(self, text: Sequence[int], wrong: Collection[int] = ()) -> None:
         self.text = [token ^ 1 if i in wrong else token for i, token in enumerate(text)]

@@ -12,10 +12,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from app.assistant import Message
-from app.worker import Progress, Worker
+from app.assistant import Message, Progress
+from app.worker import Worker
 from mlx_spec.errors import SpecError
 from mlx_spec.events import FinishReason, Round
+from mlx_spec.metrics import Metrics
 
 Piece = tuple[str, str]
 DRAFT, TARGET, PLAIN = "draft:lookup", "target", "plain"
@@ -44,22 +45,9 @@ def speculative(words: Sequence[str], k: int = 4) -> list[Round]:
     return made
 
 
-@dataclass
-class ScriptedMetrics:
-    """The part of mlx_spec.metrics.Metrics that the screen reads."""
-
-    k: int = 0
-    tok_s: float | None = None
-    acceptance_rate: float | None = None
-    acceptance_length: float | None = None
-    ttft_s: float | None = None
-    context_used: int = 0
-    completion_tokens: int = 0
-    state: str = "off"
-    reason: str | None = "no draft source was chosen"
-
-    def speculation(self) -> dict[str, Any]:
-        return {"state": self.state, "reason": self.reason, "source": "lookup"}
+def silent() -> Metrics:
+    """The metrics of an assistant without a draft source."""
+    return Metrics(reason="no draft source was chosen")
 
 
 @dataclass
@@ -70,7 +58,7 @@ class Scripted:
         pace: seconds before each round.
         asked: the messages of each request.
         going: rounds come only while it is set.
-        taken: threads that any method but `stop` ran on.
+        threads: that any method but `stop` ran on.
     """
 
     answers: list[list[Round] | Exception] = field(default_factory=list)
@@ -79,7 +67,7 @@ class Scripted:
     draft: str = "lookup"
     context_limit: int = 8192
     warnings: list[str] = field(default_factory=list)
-    metrics: ScriptedMetrics = field(default_factory=ScriptedMetrics)
+    metrics: Metrics = field(default_factory=silent)
     asked: list[list[Message]] = field(default_factory=list)
     going: threading.Event = field(default_factory=threading.Event)
     threads: set[int] = field(default_factory=set)
@@ -97,8 +85,7 @@ class Scripted:
         if isinstance(script, Exception):
             self.going.wait()
             raise script
-        self.metrics = ScriptedMetrics(state="speculating", reason=None, ttft_s=0.42)
-        emitted = spoken = accepted = drafted = 0
+        self.metrics = Metrics(state="speculating", source="lookup") if any(e.k for e in script) else silent()
         for event in script:
             time.sleep(self.pace)
             while not self.going.wait(0.01) and not self._stopping.is_set():
@@ -106,16 +93,10 @@ class Scripted:
             if self._stopping.is_set():
                 yield Round(finish_reason="interrupt")
                 return
-            emitted, spoken = emitted + len(event.tokens), spoken + (event.k > 0)
-            accepted, drafted = accepted + event.accepted, drafted + event.k
-            self.metrics.k, self.metrics.completion_tokens = event.k, emitted
-            self.metrics.context_used = 40 + emitted
-            self.metrics.tok_s = 12.3
-            if drafted:
-                self.metrics.acceptance_rate = accepted / drafted
-                self.metrics.acceptance_length = 1 + accepted / spoken
-            else:
-                self.metrics.state, self.metrics.reason = "off", "no draft source was chosen"
+            # A first token after 0.42 s, and 12.3 of them a second from then on.
+            later = self.metrics.later_tokens + len(event.tokens) if self.metrics.ttft_s else 0
+            self.metrics.record(event.k, event.accepted, len(event.tokens), seconds=0.42 + later / 12.3)
+            self.metrics.context_used = 40 + self.metrics.completion_tokens
             yield event
 
     def stop(self) -> None:

@@ -33,12 +33,10 @@ class ScriptedAssistant:
     def __init__(
         self,
         rounds: Iterable[Round | Exception | Callable[[], None]],
-        warnings: Sequence[str] = (),
-        reason: str | None = None,
     ) -> None:
         self.rounds = rounds
-        self.warnings = list(warnings)
-        self.metrics = Metrics(state="off" if reason else "speculating", reason=reason, source="lookup")
+        self.warnings: list[str] = []
+        self.metrics = Metrics(state="speculating", source="lookup")
         self.settings: Settings | None = None
         self.asked: list[Message] = []
         self.stopped = threading.Event()

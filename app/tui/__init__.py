@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from app.assistant import Assistant
+    from app.assistant import Assistant, Progress
     from app.settings import Settings
-    from app.worker import Progress, Worker
+    from app.worker import Worker
 
 PATIENCE = 1.0  # seconds before a slow end is explained
 

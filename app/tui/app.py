@@ -12,9 +12,9 @@ from dataclasses import replace
 from rich.text import Text
 from textual.app import App, ComposeResult
 from textual.binding import Binding
-from textual.theme import Theme
 
 from app.display import neutralise
+from app.events import Emitted, Event, Failed, Finished, Loading, Ready, Snapshot, Started
 from app.tui import origins, palette
 from app.tui.answer import Answer
 from app.tui.clipboard import copy_to_system
@@ -22,25 +22,12 @@ from app.tui.conversation import Conversation
 from app.tui.prompt import Prompt
 from app.tui.status import Facts, Sentence, State, StatusLine
 from app.tui.transcript import Notice, Transcript
-from app.worker import Emitted, Event, Failed, Finished, Loading, Ready, Snapshot, Started, Worker
+from app.worker import Worker
 
 DRAIN_EVERY = 0.1  # seconds
 QUIT_WITHIN = 2.0  # seconds between two Ctrl+C
 TERMINATED = 128 + signal.SIGTERM
 
-THEME = Theme(
-    name="specchat",
-    primary=palette.ACCENT,
-    secondary=palette.MUTED,
-    accent=palette.ACCENT,
-    warning=palette.WARM,
-    error=palette.BAD,
-    success=palette.GOOD,
-    foreground=palette.INK,
-    background=palette.GROUND,
-    surface=palette.RAISED,
-    panel=palette.FAINT,
-)
 ENDINGS = {
     "interrupt": "■ stopped",
     "length": "■ cut at the length limit; --max-tokens raises it",
@@ -97,8 +84,8 @@ class Chat(App[int]):
 
     def on_mount(self) -> None:
         """Show the first frame, and only then load."""
-        self.register_theme(THEME)
-        self.theme = THEME.name
+        self.register_theme(palette.THEME)
+        self.theme = palette.THEME.name
         self.query_one(Prompt).focus()
         self._show_status()
         self.set_interval(DRAIN_EVERY, self.drain)
@@ -132,7 +119,7 @@ class Chat(App[int]):
             case Ready():
                 self._be_ready(event)
             case Started():
-                self._change(State.READING, snapshot=_before(self.facts.snapshot))
+                self._read()
             case Finished():
                 self._finish(event)
             case Failed():
@@ -144,7 +131,7 @@ class Chat(App[int]):
             self.query_one(Transcript).notify_reader(Notice("!", warning))
         self.facts = replace(self.facts, context_limit=event.context_limit)
         self._change(State.READY)
-        self._say(speculation(event.snapshot))
+        self._say(event.snapshot.speculation)
         if self.conversation.question is not None:
             self._request()
 
@@ -194,7 +181,7 @@ class Chat(App[int]):
         assert self._answer is not None
         self._answer.note("")
         self._worker.answer(self.conversation.request())
-        self._change(State.READING, snapshot=_before(self.facts.snapshot))
+        self._read()
 
     def action_stop(self) -> None:
         """End the answer under way and keep it; take a waiting prompt back; else do nothing."""
@@ -259,28 +246,14 @@ class Chat(App[int]):
     def _change(self, state: State, snapshot: Snapshot | None = None) -> None:
         if snapshot is not None:
             self.facts = replace(self.facts, snapshot=snapshot)
-            self._doing = neutralise(speculation(snapshot))
+            self._doing = neutralise(snapshot.speculation)
         self.facts = replace(self.facts, state=state)
         self._show_status()
+
+    def _read(self) -> None:
+        now = self.facts.snapshot
+        self._change(State.READING, now and now.at_start())
 
     def _show_status(self) -> None:
         self.query_one(StatusLine).facts = self.facts
         self.query_one(Sentence).text = origins.legend() if self._show_origins else Text(self._doing)
-
-
-def _before(snapshot: Snapshot | None) -> Snapshot | None:
-    """What is still true of the last answer's numbers when a new one begins."""
-    if snapshot is None:
-        return None
-    return replace(snapshot, tok_s=None, acceptance_rate=None, acceptance_length=None, ttft_s=None)
-
-
-def speculation(snapshot: Snapshot) -> str:
-    """What speculation does, and why, in one sentence."""
-    doing = {
-        "off": "Speculation is off",
-        "measuring": "Speculation waits",
-        "parked": "Speculation is parked",
-        "speculating": f"Speculating with {snapshot.source}",
-    }[snapshot.state]
-    return f"{doing}: {snapshot.reason}." if snapshot.reason else f"{doing}."

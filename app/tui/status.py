@@ -12,8 +12,8 @@ from textual.app import RenderResult
 from textual.reactive import reactive
 from textual.widget import Widget
 
+from app.events import Snapshot
 from app.tui import palette
-from app.worker import Snapshot
 
 
 class State(Enum):

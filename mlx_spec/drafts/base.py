@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+import mlx.core as mx
+
 from mlx_spec.sampling import Sampler
 
 
@@ -26,14 +28,19 @@ class Draft:
         return len(self.tokens)
 
 
+NOTHING = Draft(mx.array([], dtype=mx.uint32))
+
+
 class DraftSource(Protocol):
     """What the engine asks of a draft source. It only ever sees committed tokens.
 
     Attributes:
         name: the word for it in origins (`draft:<name>`), metrics and the user interface.
+        unable: why it cannot draft at all, as a clause; None if it can.
     """
 
     name: str
+    unable: str | None
 
     def begin(self, committed: Sequence[int], sampler: Sampler) -> None:
         """Start a generation after `committed` (prompt included). Reuse what an earlier one left."""

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import mlx.core as mx
 
-from mlx_spec.drafts.base import Draft
+from mlx_spec.drafts.base import NOTHING, Draft
 from mlx_spec.sampling import Sampler
 from mlx_spec.session import common_prefix
 
@@ -23,6 +23,7 @@ class Lookup:
 
     name = "lookup"
     nbytes = 0
+    unable: str | None = None
 
     def __init__(self, longest: int = LONGEST, shortest: int = SHORTEST) -> None:
         self._sizes = range(longest, shortest - 1, -1)
@@ -43,7 +44,7 @@ class Lookup:
     def propose(self, k: int) -> Draft:
         start = self._longest_match()
         if start is None:
-            return Draft(mx.array([], dtype=mx.uint32))
+            return NOTHING
         continuation = self._tokens[start:]
         period = len(continuation)
         return Draft(mx.array([continuation[i % period] for i in range(k)], dtype=mx.uint32))

@@ -9,14 +9,13 @@ import mlx.nn as nn
 
 from mlx_spec.caches import CachedModel, parameter_bytes
 from mlx_spec.drafts.base import Draft
-from mlx_spec.errors import UnsupportedCache
 from mlx_spec.options import EngineOptions
 from mlx_spec.sampling import Sampler
 from mlx_spec.session import common_prefix
 
 
 class ModelDraft:
-    """Drafts with `model`, greedily under greedy sampling, else by drawing from its own warped law.
+    """Drafts with `model`: the tokens that plain decoding with it would give, or draws from its warped law.
 
     The cache may lag behind the committed tokens (after plain steps, after a fully accepted draft):
     the next proposal reads all that is missing in one forward.
@@ -37,14 +36,10 @@ class ModelDraft:
         options: the engine's.
         vocabulary: tokens that the target knows, whose laws it needs.
         shares_weights: the model is the target itself, so its weights cost no memory.
-
-        Raises:
-            UnsupportedCache: the model's cache cannot take rejected drafts back.
         """
         self.name = name
         self._model = CachedModel(model, options.kv_bits, vocabulary)
-        if reason := self._model.cannot_roll_back:
-            raise UnsupportedCache(f"It cannot draft: {reason}.", "Choose --draft lookup.")
+        self.unable = self._model.cannot_roll_back
         self._chunk = options.prefill_chunk
         self._weights = 0 if shares_weights else parameter_bytes(model)
         self._committed: list[int] = []
@@ -58,14 +53,16 @@ class ModelDraft:
         self._model.prefill(committed[self._model.rows : -1], self._chunk)
 
     def propose(self, k: int) -> Draft:
-        tokens, laws = [], []
+        tokens: list[mx.array] = []
+        laws: list[mx.array] = []
         rows = mx.array(self._committed[self._model.rows :], dtype=mx.uint32)
         for _ in range(k):
             logits = self._model.forward(rows)[-1:]
-            if self._sampler.greedy:
-                rows = self._sampler.tokens(logits)
+            drafted = mx.concatenate(tokens) if tokens else None
+            if self._sampler.coupled:
+                rows = self._sampler.tokens(logits, self._committed, drafted)
             else:
-                law = self._sampler.laws(logits)
+                law = self._sampler.laws(logits, self._committed, drafted)
                 rows = self._sampler.dice.draw(law)
                 laws.append(law)
             tokens.append(rows)

@@ -93,6 +93,7 @@ def test_the_json_object_has_exactly_its_keys(specchat: Any, assistant: Scripted
         "draft": "lookup",
         "seed": None,
         "warnings": ["Mind the gap."],
+        "exactness": {"mode": "fast", "band": None, "reverified": 0, "replayed": 0},
     }
     assert list(memory) == ["target_bytes", "draft_bytes", "kv_bytes", "peak_bytes"]
     assert speculation["acceptance_rate"] == 0.5

@@ -121,6 +121,13 @@ def test_stopping_keeps_what_came(shelf: dict[str, Loaded]) -> None:
     assert [news.finish_reason for news in rounds][-1] == "interrupt"
 
 
+def test_a_stop_before_the_first_round_is_not_lost(shelf: dict[str, Loaded]) -> None:
+    assistant = load(max_tokens=-1)
+    rounds = assistant.answer(HI)
+    assistant.stop()
+    assert [news.finish_reason for news in rounds] == ["interrupt"]
+
+
 def test_names_are_fit_for_the_screen(shelf: dict[str, Loaded]) -> None:
     assert load().model == "tiny llama (float32)"
     shelf["builtin"] = replace(shelf["builtin"], info=replace(shelf["builtin"].info, quantization="4-bit"))

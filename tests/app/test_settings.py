@@ -44,18 +44,37 @@ def test_every_option_can_be_set_from_every_source(tmp_path: Path) -> None:
     texts = {
         "model": "org/name", "draft": "model:org/draft", "k": "3", "dtype": "float32", "kv-bits": "8",
         "context": "512", "max-tokens": "-1", "temp": "0.5", "top-p": "0.9", "top-k": "20", "min-p": "0.05",
-        "seed": "7", "stop": "END", "system": "Be brief.", "trace": "trace.jsonl",
+        "xtc-probability": "0.1", "xtc-threshold": "0.2", "repetition-penalty": "1.1",
+        "presence-penalty": "0.5", "frequency-penalty": "0.25", "penalty-context": "64",
+        "logit-bias": "42=-5", "min-tokens": "3", "seed": "7", "seed-exact": "true",
+        "exactness": "strict", "stop": "END", "system": "Be brief.", "trace": "trace.jsonl",
     }  # fmt: skip
     assert set(texts) == set(BY_NAME)
-    numbers = {"k", "kv-bits", "context", "max-tokens", "temp", "top-p", "top-k", "min-p", "seed"}
+    bare = {
+        "k", "kv-bits", "context", "max-tokens", "temp", "top-p", "top-k", "min-p", "xtc-probability",
+        "xtc-threshold", "repetition-penalty", "presence-penalty", "frequency-penalty", "penalty-context",
+        "min-tokens", "seed", "seed-exact",
+    }  # fmt: skip
     file = tmp_path / "config.toml"
-    file.write_text("".join(f"{n} = {t if n in numbers else repr(t)}\n" for n, t in texts.items()))
+    file.write_text("".join(f"{n} = {t if n in bare else repr(t)}\n" for n, t in texts.items()))
     from_flags = read(*texts.items())
     assert from_flags == read(environ={BY_NAME[name].variable: text for name, text in texts.items()})
     assert from_flags == read(file=file)
-    assert from_flags.engine == EngineOptions(k=3, kv_bits=8, context=512)
+    assert from_flags.engine == EngineOptions(k=3, kv_bits=8, context=512, exactness="strict")
     assert from_flags.limits == Limits(max_tokens=-1, stop=("END",))
-    assert from_flags.sampling == Sampling(temperature=0.5, top_p=0.9, top_k=20, min_p=0.05, seed=7)
+    assert from_flags.sampling == Sampling(
+        temperature=0.5, top_p=0.9, top_k=20, min_p=0.05, xtc_probability=0.1, xtc_threshold=0.2,
+        repetition_penalty=1.1, presence_penalty=0.5, frequency_penalty=0.25, penalty_context=64,
+        logit_bias=((42, -5.0),), min_tokens=3, seed=7, seed_exact=True,
+    )  # fmt: skip
+
+
+def test_a_switch_can_be_switched_off_again(tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text("seed-exact = true\n")
+    assert read(file=file).seed_exact
+    assert not read(("seed-exact", "false"), file=file).seed_exact
+    assert not read(environ={"SPECCHAT_SEED_EXACT": "off"}, file=file).seed_exact
 
 
 def test_an_empty_variable_counts_as_unset_but_an_empty_flag_does_not() -> None:

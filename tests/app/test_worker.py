@@ -10,7 +10,8 @@ import pytest
 from screenplay import PLAIN, Scripted, rounds, worker_for
 
 from app.assistant import Message
-from app.worker import Emitted, Event, Failed, Finished, Loading, Ready, Snapshot, Started, Worker
+from app.events import Emitted, Event, Failed, Finished, Loading, Ready, Snapshot, Started
+from app.worker import Worker
 from mlx_spec.errors import SpecError
 from mlx_spec.events import Round
 

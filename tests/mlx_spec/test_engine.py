@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any
 
 import mlx.core as mx
 import pytest
 from fresh import assert_like_fresh
 from mlx_lm.generate import generate_step
-from mlx_lm.tokenizer_utils import BPEStreamingDetokenizer, TokenizerWrapper
+from readable import PROMPT, READABLE, letters, with_ends, without_ends
 from recorded import Recorded
 from tiny import tiny_loaded
 
@@ -18,15 +17,6 @@ from mlx_spec.errors import EmptyPrompt, PromptTooLong, SpecError, UnsupportedCa
 from mlx_spec.events import Round
 from mlx_spec.options import EngineOptions
 from mlx_spec.text import TextStream, decoder
-
-
-def letters(text: str) -> list[int]:
-    """Token ids of lower-case letters and spaces, one each."""
-    return [3 if c == " " else ord(c) - ord("a") + 4 for c in text]
-
-
-READABLE = 64  # the tokenizer's first ids are special tokens, letters, digits and signs
-PROMPT = letters("the cat and the dog the cat and the dog the cat")
 
 
 @pytest.fixture(scope="module")
@@ -38,19 +28,6 @@ def target() -> Any:
 def reference(target: Any) -> list[int]:
     """The first 96 tokens of mlx-lm's own greedy decoding."""
     return [token for token, _ in generate_step(mx.array(PROMPT), target.model, max_tokens=96)]
-
-
-def with_ends(loaded: Any, *ends: int) -> Any:
-    """The same model, ending at `ends` only."""
-    inner = loaded.tokenizer._tokenizer
-    eos, inner.eos_token = inner.eos_token, None
-    tokenizer = TokenizerWrapper(inner, BPEStreamingDetokenizer, eos_token_ids=list(ends))
-    inner.eos_token = eos
-    return SimpleNamespace(model=loaded.model, tokenizer=tokenizer, info=loaded.info)
-
-
-def without_ends(loaded: Any) -> Any:
-    return with_ends(loaded)
 
 
 def run(
@@ -398,14 +375,23 @@ def test_nothing_of_another_conversation_is_proposed(target, reference):
 # Refusals
 
 
-def test_a_cache_that_cannot_roll_back_decodes_plainly_and_says_why():
+@pytest.mark.parametrize("source", ["lookup", "self"])
+def test_a_cache_that_cannot_roll_back_decodes_plainly_and_says_why(source):
     target = without_ends(tiny_loaded("gemma3_text", vocab=READABLE))
-    engine = Engine(target, "lookup", k=3)
+    engine = Engine(target, source, k=3)
     want = [token for token, _ in generate_step(mx.array(PROMPT), target.model, max_tokens=40)]
     assert tokens(run(engine, max_tokens=40)) == want
     assert engine.metrics.state == "off"
     assert "RotatingKVCache" in (engine.metrics.reason or "")
     assert tokens(run(engine, PROMPT + want[:3], max_tokens=20)) == want[3:23]
+
+
+def test_a_draft_model_that_cannot_roll_back_stands_down_and_says_why(target, reference):
+    draft = tiny_loaded("gemma3_text", vocab=READABLE)
+    engine = Engine(target, drafts.model_source(target, draft, EngineOptions(k=3)), k=3)
+    assert tokens(run(engine, max_tokens=20)) == reference[:20]
+    assert engine.metrics.state == "off"
+    assert "RotatingKVCache" in (engine.metrics.reason or "")
 
 
 def test_a_quantized_cache_is_refused_where_it_does_not_exist():

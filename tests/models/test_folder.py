@@ -1,6 +1,7 @@
 """A folder in MLX format is checked before anything of it is used."""
 
 import json
+import os
 import struct
 from pathlib import Path
 from typing import Any
@@ -122,6 +123,13 @@ def test_cut_weights_are_named(folder: Path) -> None:
         weights.write_bytes(whole[:end])
         with pytest.raises(ModelError, match=r"model\.safetensors is damaged"):
             load(str(folder))
+
+
+def test_weights_that_are_no_file_are_not_opened(folder: Path) -> None:
+    (folder / "model.safetensors").unlink()
+    os.mkfifo(folder / "model.safetensors")
+    with pytest.raises(ModelMissing, match="has no model"):
+        load(str(folder))
 
 
 def test_a_safetensors_header_of_two_gigabytes_is_not_read(folder: Path) -> None:

@@ -16,7 +16,7 @@ PROMPT = mx.array([[5, 6, 7]])
 
 @pytest.fixture
 def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
-    monkeypatch.setattr("models.hub.PAUSE", 0.01)
+    monkeypatch.setattr("models.download.PAUSE", 0.01)
     folder = save_tiny(tmp_path / "repository", tiny_loaded(), tiny_config())
     (folder / "code.py").write_text("raise SystemExit")
     (folder / "pytorch_model.bin").write_bytes(b"pickle")
@@ -64,7 +64,7 @@ def test_a_download_cut_at_60_percent_goes_on_from_there(
 ) -> None:
     size = (hub.repositories[REPOSITORY] / "model.safetensors").stat().st_size
     hub.cut = size * 6 // 10
-    monkeypatch.setattr("models.hub.TRIES", 1)
+    monkeypatch.setattr("models.download.TRIES", 1)
     with pytest.raises(ModelMissing, match=r"stopped at \d+%") as stopped:
         load(REPOSITORY)
     assert "goes on" in stopped.value.next_step

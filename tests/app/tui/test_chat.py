@@ -14,6 +14,7 @@ from textual.pilot import Pilot
 from textual.selection import Selection
 
 from app.assistant import Message
+from app.events import Failed
 from app.tui.answer import Answer
 from app.tui.app import Chat
 from app.tui.prompt import Prompt
@@ -385,11 +386,7 @@ async def test_warnings_are_shown() -> None:
 def test_what_happened_is_told_again_after_the_screen_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
     from app.tui import chat as run_chat
 
-    async def fake(self: Chat) -> None: ...
-
     def run(self: Chat) -> int:
-        from app.worker import Failed
-
         self.failure = Failed("There is no model called nope.", "Check --model.", 3, loading=True)
         return 0
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 from rich.cells import cell_len
 
-from app.tui.app import speculation
+from app.events import Snapshot
 from app.tui.status import Facts, State, line
-from app.worker import Snapshot
 
 SNAPSHOT = Snapshot(4, 123.4, 0.714, 3.857, 0.4231, 7812, 99, "speculating", None, "lookup")
 FACTS = Facts(State.GENERATING, SNAPSHOT, 8192)
@@ -42,5 +41,5 @@ def test_it_fits_any_width_and_names_the_state_where_there_is_room(state: State,
 
 def test_why_it_does_not_speculate_is_a_sentence() -> None:
     off = Snapshot(0, None, None, None, None, 0, 0, "off", "no draft source was chosen", None)
-    assert speculation(off) == "Speculation is off: no draft source was chosen."
-    assert speculation(SNAPSHOT) == "Speculating with lookup."
+    assert off.speculation == "Speculation is off: no draft source was chosen."
+    assert SNAPSHOT.speculation == "Speculating with lookup."

@@ -11,8 +11,10 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
+from mlx_spec import acceptance
 from mlx_spec.round import verify
 
 from .enumeration import EnumeratingDice, Law, law_of
@@ -86,9 +88,10 @@ class Block:
 class Rounds:
     """The law of one round of `source` and `target` after any prefix, enumerated once.
 
-    The fields other than these two are what the mutants change.
+    The fields after the rule and the sampler are what the mutants change.
 
     Attributes:
+        rule: judges drafts that come with their laws.
         sampler: makes the sampler around the dice of one play.
         dice: the class of the enumerating dice.
         remembered: the next memory from the last one and a block; the honest loop has none.
@@ -97,6 +100,7 @@ class Rounds:
 
     target: Target
     source: Source
+    rule: Callable[..., Any] = acceptance.block
     sampler: Callable[[Any], ToySampler] = ToySampler
     dice: type[EnumeratingDice] = EnumeratingDice
     remembered: Callable[[Any, Block], Any] = lambda memory, block: None
@@ -108,18 +112,34 @@ class Rounds:
         context = prefix[-max(seen) :] if len(seen) == 2 else prefix
         key = (context, k, memory)
         if key not in self._laws:
-            self._laws[key] = law_of(lambda dice: self._play(prefix, k, memory, dice), self.dice)
+            self._laws[key] = law_of(lambda dice: self.play(prefix, k, dice, memory), self.dice)
         return self._laws[key]
 
-    def _play(self, prefix: Prefix, k: int, memory: Any, dice: EnumeratingDice) -> Block:
+    def play(self, prefix: Prefix, k: int, dice: EnumeratingDice, memory: Any = None) -> Block:
+        """One round with `dice`."""
         sampler = self.sampler(dice)
         forward = self.haunted(self.target, memory).forward(prefix)
-        draft = self.source.propose(prefix, k, dice)
+        draft = self.source.propose(prefix, k, dice, coupled=sampler.sampling.seed_exact)
         if len(draft) == 0:
-            token = int(sampler.tokens(forward(tokens(prefix[-1:])))[0])
+            token = int(sampler.tokens(forward(tokens(prefix[-1:])), prefix)[0])
             return Block((token,), (), 0)
-        outcome = verify(prefix[-1], draft, forward, sampler)
+        outcome = verify(prefix, draft, forward, sampler, self.rule)
         return Block(tuple(outcome.emitted), tuple(outcome.drafted), outcome.accepted)
+
+
+# What judges drafts that come with their laws; the others are sample-and-match's.
+RULES: dict[str, Callable[..., Any]] = {"token-wise": acceptance.reject, "block": acceptance.block}
+
+
+def rules_for(source: Source) -> list[str]:
+    """The names of the rules that can judge `source`'s drafts."""
+    return list(RULES) if source.reports else ["match"]
+
+
+@cache
+def honest(target: Target, source: Source, rule: str = "block") -> Rounds:
+    """The engine's own rounds, shared by all tests."""
+    return Rounds(target, source, RULES.get(rule, acceptance.block))
 
 
 def emitted_law(rounds: Rounds, schedule: Schedule, length: int, end: int | None = None) -> Law[Prefix]:
@@ -159,3 +179,29 @@ def own_law(target: Target, length: int, end: int | None = None) -> Law[Prefix]:
 def distance(one: Law[Prefix], other: Law[Prefix]) -> Fraction:
     """Total variation between two laws: 0 only if they are equal."""
     return sum((abs(one.get(x, 0) - other.get(x, 0)) for x in one.keys() | other.keys()), Fraction(0)) / 2
+
+
+def whole_answer(
+    rounds: Rounds, schedule: Schedule, length: int, end: int | None, dice: EnumeratingDice
+) -> Prefix:
+    """One whole answer with `dice`; as in the engine, no draft reaches past the length."""
+    emitted: Prefix = ()
+    state = schedule.start
+    while len(emitted) < length and end not in emitted:
+        k = min(schedule.k(state, len(emitted)), length - len(emitted) - 1)
+        block = rounds.play(PROMPT + emitted, k, dice)
+        state = schedule.after(state, len(block.drafted), block.accepted)
+        emitted += block.emitted
+    return emitted if end not in emitted else emitted[: emitted.index(end) + 1]
+
+
+def plain_answer(
+    target: Target, prefix: Prefix, length: int, end: int | None, dice: EnumeratingDice
+) -> Prefix:
+    """What plain sampling gives after `prefix` with the position noise of `dice`."""
+    emitted: Prefix = ()
+    while len(emitted) < length and end not in emitted:
+        before = prefix + emitted
+        logits = target.forward(before)(tokens(before[-1:]))
+        emitted += (int(ToySampler(dice).tokens(logits, before)[0]),)
+    return emitted

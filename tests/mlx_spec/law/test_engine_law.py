@@ -20,8 +20,8 @@ from mlx_spec.options import Limits, Sampling
 from mlx_spec.policy.controller import State
 from mlx_spec.sampling import Dice
 
-from .enumeration import law_of
-from .loop import Schedule, adaptive, cycle, distance, fixed, own_law
+from .enumeration import EnumeratingDice, law_of
+from .loop import Schedule, adaptive, cycle, distance, fixed, own_law, plain_answer
 from .toys import (
     COIN,
     FORGETFUL,
@@ -42,7 +42,8 @@ class ToyCachedModel:
     cannot_roll_back = None
     kv_bytes = 0
 
-    def __init__(self, target: Target, kv_bits: int | None = None) -> None:
+    def __init__(self, target: Target, kv_bits: int | None, vocabulary: int) -> None:
+        assert vocabulary == target.vocabulary
         self.target = target
         self.model = target
         self._fed: Prefix = ()
@@ -62,11 +63,15 @@ class ToyCachedModel:
     def keep(self, rows: int) -> None:
         self._fed = self._fed[:rows]
 
+    def reset(self) -> None:
+        self._fed = ()
+
 
 class ToyDraftSource:
     """A toy source behind the engine's protocol; checks that it only ever sees committed tokens."""
 
     nbytes = 0
+    unable = None
 
     def __init__(self, source: Source, dice: Dice) -> None:
         self.name = source.name
@@ -76,9 +81,10 @@ class ToyDraftSource:
 
     def begin(self, committed: Sequence[int], sampler: Any) -> None:
         self._committed = tuple(committed)
+        self._coupled = sampler.sampling.seed_exact
 
     def propose(self, k: int) -> Draft:
-        draft = self._source.propose(self._committed, k, self._dice)
+        draft = self._source.propose(self._committed, k, self._dice, coupled=self._coupled)
         self._proposed = tuple(draft.tokens.tolist())
         return draft
 
@@ -89,6 +95,9 @@ class ToyDraftSource:
 
     def rewind(self, n: int) -> None:
         self._committed = self._committed[: len(self._committed) - n]
+
+    def reset(self) -> None:
+        self._committed = self._proposed = ()
 
 
 class ToyController:
@@ -118,16 +127,27 @@ def generate(monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr(mx, "async_eval", lambda *arrays: None)
 
     def play(
-        target: Target, source: Source, schedule: Schedule, length: int, end: int | None, dice: Dice
+        target: Target,
+        source: Source,
+        schedule: Schedule,
+        length: int,
+        end: int | None,
+        dice: Dice,
+        seed_exact: bool = False,
     ) -> Prefix:
-        monkeypatch.setattr(engine_module, "Sampler", lambda sampling: ToySampler(dice))
+        def sampler(sampling: Sampling, **options: Any) -> ToySampler:
+            return ToySampler(dice, seed_exact=seed_exact)
+
+        monkeypatch.setattr(engine_module, "Sampler", sampler)
         toy = SimpleNamespace(
             model=target,
             tokenizer=SimpleNamespace(
                 decode=lambda ids, **options: "".join("abcd"[i] for i in ids),
+                encode=lambda text, **options: [],
+                get_vocab=lambda: {"abcd"[i]: i for i in range(target.vocabulary)},
                 eos_token_ids=set() if end is None else {end},
             ),
-            info=SimpleNamespace(context_length=64),
+            info=SimpleNamespace(context_length=64, vocab_size=target.vocabulary),
         )
         one = Engine(toy, ToyDraftSource(source, dice), k=1)
         one._controller = ToyController(schedule)
@@ -167,3 +187,20 @@ def test_the_engine_emits_the_targets_own_law(
         emitted = law_of(lambda dice, end=end: generate(target, source, schedule, length, end, dice))
         own = own_law(target, length, end)
         assert emitted == own, f"end token {end}: off by {distance(emitted, own)}"
+
+
+@pytest.mark.parametrize("kind", SCHEDULES)
+@pytest.mark.parametrize("source", [s for s in sources(COIN) if s.name in FEW], ids=lambda s: s.name)
+def test_the_engine_emits_plain_samplings_own_tokens_when_it_is_seed_exact(
+    generate: Any, source: Source, kind: str
+) -> None:
+    """Play by play, with all the noise of a position remembered from round to round."""
+    schedule = SCHEDULES[kind](2)
+    for end in (None, 1):
+
+        def play(dice: EnumeratingDice, end: int | None = end) -> Prefix:
+            answer = generate(COIN, source, schedule, 4, end, dice, seed_exact=True)
+            assert answer == plain_answer(COIN, PROMPT, 4, end, dice)
+            return answer
+
+        assert law_of(play) == own_law(COIN, 4, end)

@@ -51,10 +51,10 @@ def test_mlx_gives_the_plain_chain_too(target: Target) -> None:
             if len(draft):
                 laws = None if draft.laws is None else mx.array(draft.laws.astype(np.float32))
                 emitted += tuple(
-                    verify(prefix[-1], Draft(mx.array(draft.tokens), laws), forward, sampler).emitted
+                    verify(prefix, Draft(mx.array(draft.tokens), laws), forward, sampler).emitted
                 )
             else:
-                emitted += tuple(sampler.tokens(forward(mx.array(prefix[-1:]))).tolist())
+                emitted += tuple(sampler.tokens(forward(mx.array(prefix[-1:])), prefix).tolist())
         assert emitted[:LENGTH] == chain(target, LENGTH), source.name
 
 
@@ -71,7 +71,7 @@ class _FirstOutcome:
 @pytest.mark.parametrize("dtype", [mx.float32, mx.float16, mx.bfloat16])
 def test_ties_go_to_the_first_index_in_every_precision(dtype: mx.Dtype) -> None:
     logits = mx.array([[1, 3, 3, 2], [5, 5, 5, 5], [0, 1, 2, 2]], dtype=dtype)
-    assert Sampler(Sampling()).tokens(logits).tolist() == [1, 0, 2]
+    assert Sampler(Sampling()).tokens(logits, [0]).tolist() == [1, 0, 2]
 
 
 def test_a_one_hot_law_is_greedy_decoding() -> None:
@@ -93,5 +93,5 @@ def test_greedy_needs_no_dice() -> None:
     target = TARGETS[-1]
     right = next(s for s in sources(target) if s.name == "right")
     draft = right.propose(PROMPT, 3, NoDice())
-    outcome = verify(PROMPT[-1], draft, target.forward(PROMPT), sampler)
+    outcome = verify(PROMPT, draft, target.forward(PROMPT), sampler)
     assert Block(tuple(outcome.emitted), tuple(outcome.drafted), outcome.accepted).accepted == 3

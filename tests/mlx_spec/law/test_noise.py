@@ -6,8 +6,7 @@ import mlx.core as mx
 import numpy as np
 import pytest
 
-from mlx_spec import acceptance
-from mlx_spec.sampling import Noise
+from mlx_spec.noise import Noise
 
 from .dice_statistics import interval, plausible
 
@@ -96,52 +95,53 @@ def test_mlx_random_state_is_neither_read_nor_moved() -> None:
     assert Noise(9).draw(repeated(LAW, 64)).tolist() == first
 
 
-PAIRS = {
-    "close": ([0.5, 0.3, 0.2], [0.4, 0.4, 0.2]),
-    "far": ([0.9, 0.05, 0.05], [0.05, 0.05, 0.9]),
-    "disjoint": ([0.5, 0.5, 0.0], [0.0, 0.0, 1.0]),
-    "equal": ([0.7, 0.2, 0.1], [0.7, 0.2, 0.1]),
-}
+# Noise that is keyed by position
 
 
-@pytest.mark.parametrize("pair", PAIRS.values(), ids=PAIRS.keys())
-def test_rejection_accepts_as_often_as_the_laws_overlap(pair: tuple[list[float], list[float]]) -> None:
-    p, q = pair
-    dice = Noise(21)
-    drafted = dice.draw(repeated(q))
-    accept, _ = acceptance.rejection_table(repeated(p, N + 1), repeated(q), drafted, mx)
-    accepted = int(dice.flip(accept).sum().item())
-    overlap = sum(map(min, p, q))
-    assert plausible(accepted, N, round(overlap, 6))
+def test_draws_at_positions_have_the_frequencies_of_the_law() -> None:
+    drawn = np.array(Noise(4).draw_at(repeated(LAW), 0))
+    for token, p in enumerate(LAW):
+        assert plausible(int((drawn == token).sum()), N, p), token
 
 
-def test_a_sampled_round_accepts_and_emits_by_the_laws() -> None:
-    """Whole rounds with K=2, counted: how many are accepted, and which token comes first."""
-    p, q = PAIRS["close"]
-    dice, n = Noise(8), 800
-    rounds = []
-    for _ in range(n):
-        drafted = dice.draw(repeated(q, 2))
-        accepted, token = acceptance.reject(repeated(p, 3), repeated(q, 2), drafted, dice, mx)
-        rounds.append(mx.concatenate([drafted, accepted[None].astype(mx.uint32), token[None]]))
-    table = np.array(mx.stack(rounds))
-    share = sum(map(min, p, q))
-    for count, probability in enumerate([1 - share, share * (1 - share), share * share]):
-        assert plausible(int((table[:, 2] == count).sum()), n, probability)
-    first = np.where(table[:, 2] > 0, table[:, 0], table[:, 3])
-    for token, probability in enumerate(p):
-        assert plausible(int((first == token).sum()), n, probability)
+def test_one_position_has_the_law_over_seeds() -> None:
+    n = 2000
+    drawn = np.array(mx.concatenate([Noise(seed).draw_at(mx.array([LAW]), 77) for seed in range(n)]))
+    for token, p in enumerate(LAW):
+        assert plausible(int((drawn == token).sum()), n, p), token
 
 
-@pytest.mark.parametrize("token", [0, 1, 2])
-def test_match_accepts_a_fixed_draft_with_its_probability(token: int) -> None:
-    p = [0.7, 0.0, 0.3]
-    drawn = Noise(30 + token).draw(repeated(p))
-    assert plausible(int((drawn == token).sum().item()), N, p[token])
-    n, follow = acceptance.match(drawn[:2], mx.array([token], dtype=mx.uint32), mx)
-    assert (int(n.item()), int(follow.item())) == (
-        (1, drawn[1].item()) if drawn[0].item() == token else (0, drawn[0].item())
-    )
+def test_positions_seeds_and_other_draws_are_independent() -> None:
+    """Joint frequencies of every pair of tokens, against those of independent draws."""
+    dice, rows = Noise(6), repeated(LAW)
+    here = np.array(dice.draw_at(rows, 0))
+    others = {
+        "the next position": np.roll(here, -1),
+        "two positions on": np.roll(here, -2),
+        "another seed": np.array(Noise(7).draw_at(rows, 0)),
+        "a draw without a position": np.array(dice.draw(rows)),
+    }
+    for name, there in others.items():
+        for a, p in enumerate(LAW):
+            for b, q in enumerate(LAW):
+                both = int(((here == a) & (there == b)).sum())
+                assert plausible(both, N, p * q), (name, a, b)
+
+
+def test_a_position_keeps_its_noise_whatever_was_drawn_before_and_with_how_many_rows() -> None:
+    rows = mx.softmax(mx.random.normal((6, 9), key=mx.random.key(1)), axis=-1)
+    whole = Noise(5).draw_at(rows, 10).tolist()
+    dice = Noise(5)
+    dice.flip(mx.array([0.5]))
+    dice.draw(rows)
+    assert [dice.draw_at(rows[i : i + 1], 10 + i).item() for i in reversed(range(6))] == whole[::-1]
+
+
+def test_laws_that_are_close_draw_close_to_the_same() -> None:
+    """What coupling is for: the draws of two laws differ about as rarely as the laws do."""
+    other = [0.48, 0.0, 0.26, 0.2, 0.06]
+    same = Noise(2).draw_at(repeated(LAW), 0) == Noise(2).draw_at(repeated(other), 0)
+    assert same.mean().item() > 0.95
 
 
 def test_the_interval_holds_what_it_says() -> None:

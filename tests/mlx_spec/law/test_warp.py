@@ -18,7 +18,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from mlx_spec.options import Sampling
-from mlx_spec.sampling import Sampler, warp
+from mlx_spec.sampling import Sampler
+from mlx_spec.warpers import warp
 
 NEVER = -math.inf
 ROUNDING = 1e-5
@@ -157,7 +158,7 @@ def test_extreme_options_give_a_law_and_never_nan(temperature: float, top_p: flo
 def test_temperature_0_with_top_p_0_is_the_argmax() -> None:
     sampler = Sampler(Sampling(temperature=0, top_p=0))
     assert sampler.greedy
-    assert sampler.tokens(mx.array([[0.0, 2.0, 1.0]])).tolist() == [1]
+    assert sampler.tokens(mx.array([[0.0, 2.0, 1.0]]), [0]).tolist() == [1]
 
 
 def test_a_banned_top_token_leaves_the_law_of_the_others() -> None:
@@ -165,7 +166,7 @@ def test_a_banned_top_token_leaves_the_law_of_the_others() -> None:
     banned = [NEVER, *row[1:]]
     for sampling in (Sampling(temperature=0.5, top_p=0.9, top_k=2, min_p=0.1), Sampling(temperature=1)):
         check(banned, warp(mx.array([banned]), sampling)[0].tolist(), sampling)
-    assert Sampler(Sampling()).tokens(mx.array([banned])).tolist() == [2]
+    assert Sampler(Sampling()).tokens(mx.array([banned]), [0]).tolist() == [2]
 
 
 def test_filters_look_at_untempered_probabilities() -> None:

@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 
 from mlx_spec.drafts.base import Draft
+from mlx_spec.noise import Dice
 from mlx_spec.options import Sampling
-from mlx_spec.sampling import Dice, Sampler
+from mlx_spec.sampling import Sampler
 
 Prefix = tuple[int, ...]
 Weights = tuple[int, ...]
@@ -55,18 +56,18 @@ class ToySampler(Sampler):
 
     xp = np
 
-    def __init__(self, dice: Dice | None = None, *, greedy: bool = False) -> None:
-        super().__init__(Sampling(temperature=0 if greedy else 1, seed=0))
+    def __init__(self, dice: Dice | None = None, *, greedy: bool = False, seed_exact: bool = False) -> None:
+        super().__init__(Sampling(temperature=0 if greedy else 1, seed=0, seed_exact=seed_exact))
         if dice is not None:
             self.dice = dice
 
-    def laws(self, logits: Any) -> Any:
+    def laws(self, logits: Any, committed: Any, drafted: Any = None) -> Any:
         return array(warped(tuple(row)) for row in logits.tolist())
 
-    def tokens(self, logits: Any) -> Any:
+    def tokens(self, logits: Any, committed: Any, drafted: Any = None) -> Any:
         if self.greedy:
             return tokens(row.index(max(row)) for row in logits.tolist())
-        return super().tokens(logits)
+        return super().tokens(logits, committed, drafted)
 
 
 @dataclass(frozen=True)
@@ -117,14 +118,26 @@ class Source:
     order: int | None = None
     withheld: bool = False
 
-    def propose(self, prefix: Prefix, k: int, dice: Dice) -> Draft:
+    @property
+    def reports(self) -> bool:
+        """Whether its drafts come with the laws that they were drawn from."""
+        return self.sampled and not self.withheld
+
+    def propose(self, prefix: Prefix, k: int, dice: Dice, *, coupled: bool = False) -> Draft:
+        """Up to `k` tokens; `coupled` draws each with its position's noise, as seed-exact sources do."""
         drawn: list[int] = []
         laws: list[Law] = []
+        coupled = coupled and self.reports
         # Whether to go on is asked before a token is drawn: a drawn one always stays.
         while len(drawn) < k and (law := self.law(prefix + tuple(drawn))) is not None:
-            drawn.append(int(dice.draw(array([law]))[0]) if self.sampled else law.index(max(law)))
+            if coupled:
+                token = dice.draw_at(array([law]), len(prefix) + len(drawn))[0]
+            else:
+                token = dice.draw(array([law]))[0] if self.sampled else law.index(max(law))
+            drawn.append(int(token))
             laws.append(law)
-        return Draft(tokens(drawn), array(laws) if laws and self.sampled and not self.withheld else None)
+        handed = laws and self.reports and not coupled
+        return Draft(tokens(drawn), array(laws) if handed else None)
 
 
 def _rows(*rows: str) -> list[Weights]:

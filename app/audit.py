@@ -1,0 +1,144 @@
+"""Compare plain and speculative decoding on this pair and this machine, token by token."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from app import assistant as assistants
+from app import config, interrupt
+from app.answer import dump
+from app.audit_report import Report
+from app.errors import FAILURE, INTERRUPTED, UsageError, tell
+from app.settings import Settings
+from app.status import Status
+
+if TYPE_CHECKING:
+    from mlx_spec.audit import Audit
+
+TOKENS = 32  # of each answer
+# Some repeat themselves, so that a lookup draft has something to be right and wrong about.
+PROMPTS = (
+    "What is the capital of France?",
+    "Repeat exactly: the cat sat on the mat, the cat sat on the mat, the dog sat on the log.",
+    "Write a Python function that adds two numbers, then one that subtracts them.",
+    "Count from 1 to 20, separated by commas.",
+    "List three fruits as JSON objects with the keys name and color.",
+    "Begin a story about a lighthouse keeper.",
+)
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--prompts",
+        type=Path,
+        metavar="FILE",
+        help='more prompts: one a line, or JSON lines with "prompt"',
+    )
+    parser.add_argument(
+        "--tokens", type=int, default=TOKENS, metavar="N", help=f"tokens an answer (default: {TOKENS})"
+    )
+    parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
+
+
+def run(args: argparse.Namespace, given: config.Given) -> int:
+    settings = config.read(given)
+    if args.tokens < 1:
+        raise UsageError(f"--tokens must be at least 1, not {args.tokens}.", f"The default is {TOKENS}.")
+    if settings.draft == "none" or settings.k == 0:
+        raise UsageError(
+            "There is no speculation to audit without drafts.", "Choose a --draft, and a --k of at least 1."
+        )
+    texts = [*PROMPTS, *(read_prompts(args.prompts) if args.prompts else [])]
+    status = Status(sys.stderr)
+    try:
+        pair = assistants.load_pair(settings, status.show)
+    finally:
+        status.clear()
+    for warning in [*settings.warnings, *_unused(settings)]:
+        tell("warning", warning)
+
+    # Only now: it imports MLX.
+    from mlx_spec.audit import Audit
+
+    tokens = args.tokens if settings.max_tokens == -1 else min(args.tokens, settings.max_tokens)
+    assert pair.source is not None  # "none" was refused
+    audit = Audit(pair.target, pair.source, settings.engine, settings.sampling, tokens)
+    report = Report(audit, pair.target, pair.draft, sys.stdout if not args.json else None)
+    prompts = [
+        assistants.prompt_tokens(pair.target.tokenizer, [assistants.Message("user", text)], settings.system)
+        for text in texts
+    ]
+    with interrupt.first_calls(audit.stop):
+        _work(audit, report, list(zip(texts, prompts, strict=True)), status)
+    report.finish()
+    if args.json:
+        sys.stdout.write(dump(report.as_object()))
+    if report.bugs:
+        return FAILURE
+    return INTERRUPTED if report.interrupted else 0
+
+
+def _work(audit: Audit, report: Report, prompts: Sequence[tuple[str, list[int]]], status: Status) -> None:
+    try:
+        report.begin()
+        for i, (text, tokens) in enumerate(prompts):
+            status.show_passing(f"Auditing prompt {i + 1} of {len(prompts)}")
+            found = audit.compare(tokens)
+            status.clear()
+            if found is None:
+                report.interrupted = True
+                return
+            report.add(text, found)
+        if audit.law is not None:
+            status.show_passing("Playing the acceptance rule")
+            report.law = audit.check_law()
+            report.interrupted = report.law is None
+    finally:
+        status.clear()
+
+
+def _unused(settings: Settings) -> list[str]:
+    defaults = Settings()
+    flags = [f"--{name}" for name in ("trace", "stop") if getattr(settings, name) != getattr(defaults, name)]
+    return [f"The audit makes no use of {' and '.join(flags)}."] if flags else []
+
+
+def read_prompts(file: Path) -> list[str]:
+    """The prompts of a file: one a line, or the "prompt" of each JSON object if it starts with one.
+
+    Raises:
+        UsageError: the file has none, or is not what it seems.
+    """
+    try:
+        lines = [line for line in file.read_text(encoding="utf-8-sig").split("\n") if line.strip()]
+    except UnicodeDecodeError:
+        raise UsageError(f"{file} is not UTF-8.", "Save it as UTF-8.") from None
+    except OSError as error:
+        raise UsageError(f"{file} cannot be read: {error.strerror}.", "Name another file.") from None
+    if not lines:
+        raise UsageError(f"{file} holds no prompt.", "Write one a line.")
+    if not isinstance(_parsed(lines[0]), dict):
+        return [line.strip() for line in lines]
+    prompts = []
+    for i, line in enumerate(lines):
+        value: Any = _parsed(line)
+        prompt = value.get("prompt") if isinstance(value, dict) else None
+        if not isinstance(prompt, str) or not prompt.strip():
+            raise UsageError(
+                f'{file} starts with a JSON object, but its entry {i + 1} is none with a text "prompt".',
+                'Write {"prompt": "..."} on every line, or plain text on every line.',
+            )
+        prompts.append(prompt)
+    return prompts
+
+
+def _parsed(line: str) -> Any:
+    try:
+        return json.loads(line)
+    except json.JSONDecodeError:
+        return None

@@ -1,0 +1,215 @@
+"""One answer: rounds until its end, each committed everywhere alike."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Generator
+
+import mlx.core as mx
+
+from mlx_spec.drafts.base import NOTHING, DraftSource
+from mlx_spec.events import FinishReason, Round
+from mlx_spec.exactness import StrictVerifier
+from mlx_spec.metrics import Metrics
+from mlx_spec.noise import Noise
+from mlx_spec.plain import PlainDecoder
+from mlx_spec.policy.controller import Controller
+from mlx_spec.round import Outcome, verify
+from mlx_spec.sampling import Sampler
+from mlx_spec.session import Session
+from mlx_spec.text import Released, TextStream
+from mlx_spec.trace import Trace
+
+CLEAR_EVERY = 256  # rounds between returns of MLX's unused buffers to the system
+
+
+class Generation:
+    """The loop of one answer over what the engine keeps between answers."""
+
+    def __init__(
+        self,
+        session: Session,
+        source: DraftSource | None,
+        controller: Controller,
+        strict: StrictVerifier | None,
+        *,
+        sampler: Sampler,
+        stream: TextStream,
+        metrics: Metrics,
+        trace: Trace | None,
+        end_tokens: Collection[int],
+        room: int,
+        stopped: Callable[[], bool],
+        forget: Callable[[], None],
+    ) -> None:
+        """Args:
+        session: committed tokens and the target's cache.
+        source: the draft source; it is not asked while the controller is off.
+        controller: names K round by round.
+        strict: verifies greedy rounds under strict exactness.
+        sampler: this answer's sampling.
+        stream: this answer's text.
+        metrics: takes what happens.
+        trace: takes every round.
+        end_tokens: end the answer, and are no part of it.
+        room: tokens at most.
+        stopped: asked between rounds.
+        forget: drops all caches; called after a failure, when nobody knows how far a forward got.
+        """
+        self._session = session
+        self._source = source
+        self._speculates = source is not None and controller.state != "off"
+        self._controller = controller
+        self._strict = strict if sampler.greedy else None
+        self._sampler = sampler
+        self._stream = stream
+        self._metrics = metrics
+        self._trace = trace
+        self._end_tokens = end_tokens
+        self._room = room
+        self._stopped = stopped
+        self._forget = forget
+        self._plain = PlainDecoder(session.target, sampler)
+
+    def rounds(self, prompt: list[int], chunk: int) -> Generator[Round, None, None]:
+        """Read the prompt, `chunk` tokens a forward, then yield rounds; the last has a finish reason."""
+        started = time.perf_counter()
+        finish: FinishReason | None = None
+        self._open(len(prompt))
+        try:
+            self._begin(prompt, chunk)
+            while finish is None:
+                if self._stopped():
+                    event = _event(Outcome([], 0, 0), self._stream.flush(), "interrupt")
+                else:
+                    before = time.perf_counter()
+                    outcome = self._step()
+                    now = time.perf_counter()
+                    self._controller.observe(len(outcome.drafted), len(outcome.emitted), now - before)
+                    event = self._commit(outcome, now - started)
+                finish = event.finish_reason
+                yield event
+        except GeneratorExit:  # left between two rounds
+            raise
+        except BaseException as error:
+            finish = "interrupt" if isinstance(error, KeyboardInterrupt) else "error"
+            self._forget()
+            raise
+        finally:
+            self._plain.ahead = None
+            self._session.settle()
+            self._close(finish or "interrupt")
+
+    def _open(self, prompt_tokens: int) -> None:
+        metrics = self._metrics
+        metrics.prompt_tokens = prompt_tokens
+        if not self._sampler.greedy and isinstance(self._sampler.dice, Noise):
+            metrics.seed = self._sampler.dice.seed
+        if self._trace:
+            self._trace.begin(prompt_tokens=prompt_tokens, source=metrics.source, seed=metrics.seed)
+
+    def _begin(self, prompt: list[int], chunk: int) -> None:
+        reused = self._metrics.reused_tokens = self._session.begin(prompt, chunk, self._stopped)
+        if self._speculates and self._source and not self._stopped():
+            self._source.begin(self._session.committed, self._sampler)
+            if self._strict:
+                self._strict.begin(self._session.committed, reused)
+
+    def _step(self) -> Outcome:
+        """One round of at most the tokens left: speculative if there is anything to verify, else plain."""
+        committed, strict, plain = self._session.committed, self._strict, self._plain
+        left = self._room - self._metrics.completion_tokens
+        k = min(self._controller.next_k(), left - 1)
+        if k > 0 and plain.ahead is None and self._source is not None:
+            draft = self._source.propose(k)
+            if len(draft) > k:
+                raise ValueError(f"{self._source.name} proposed {len(draft)} tokens instead of at most {k}")
+            if len(draft) and strict:
+                return strict.verify(committed, draft, self._sampler)
+            if len(draft):
+                return verify(committed, draft, self._session.target.forward, self._sampler)
+        if strict and not strict.clean:
+            return strict.verify(committed, NOTHING, self._sampler)
+        # While a source is to be asked next, nothing may run ahead of the token that it needs to know.
+        token = plain.step(committed, more=k <= 0 and left > 1)
+        if strict:
+            strict.plain_step()
+        return Outcome([], 0, token)
+
+    def _commit(self, outcome: Outcome, seconds: float) -> Round:
+        """Commit the outcome up to the answer's end, everywhere: session, source, text, metrics, trace."""
+        kept, shown, finish = self._keep(outcome)
+        accepted = min(outcome.accepted, len(kept))
+        self._trace_round(outcome, len(kept) - shown.dropped, seconds)
+        self._session.commit(kept)
+        self._session.rewind(shown.dropped)
+        if self._plain.ahead is None:
+            self._session.settle()
+        if self._speculates and self._source:
+            self._source.commit(kept, accepted)
+            self._source.rewind(shown.dropped)
+        self._count(outcome, accepted, kept, shown.dropped, seconds)
+        if finish is None and self._metrics.completion_tokens >= self._room:
+            finish = "length"
+        if finish:
+            shown.extend(self._stream.flush())
+        return _event(outcome, shown, finish)
+
+    def _keep(self, outcome: Outcome) -> tuple[list[int], Released, FinishReason | None]:
+        """The emitted tokens up to an end token or a stop string, and what of them may be shown."""
+        kept: list[int] = []
+        shown = Released()
+        for i, token in enumerate(outcome.emitted):
+            if token in self._end_tokens:
+                return kept, shown, "stop"
+            kept.append(token)
+            shown.extend(self._stream.push(token, self._origin(outcome, i)))
+            if shown.stopped:
+                return kept, shown, "stop_string"
+        return kept, shown, None
+
+    def _origin(self, outcome: Outcome, i: int) -> str:
+        if i < outcome.accepted:
+            return f"draft:{self._metrics.source}"
+        return "target" if outcome.drafted else "plain"
+
+    def _count(self, outcome: Outcome, accepted: int, kept: list[int], dropped: int, seconds: float) -> None:
+        metrics = self._metrics
+        # Drafts past the end of the answer count neither as tested nor as accepted.
+        cut = len(kept) < len(outcome.emitted)
+        tested = min(len(outcome.drafted), len(kept)) if cut else len(outcome.drafted)
+        metrics.record(tested, accepted, len(kept), seconds)
+        metrics.completion_tokens -= dropped
+        metrics.k = self._controller.next_k()
+        metrics.context_used = len(self._session.committed)
+        metrics.state, metrics.reason = self._controller.state, self._controller.reason
+        if sum(metrics.k_histogram.values()) % CLEAR_EVERY == 0:
+            mx.clear_cache()
+
+    def _trace_round(self, outcome: Outcome, committed: int, seconds: float) -> None:
+        if self._trace:
+            self._trace.round(
+                position=len(self._session.committed),
+                k=len(outcome.drafted),
+                drafted=outcome.drafted,
+                accepted=outcome.accepted,
+                token=outcome.token,
+                committed=committed,
+                seconds=round(seconds, 6),
+            )
+
+    def _close(self, finish: FinishReason) -> None:
+        metrics = self._metrics
+        metrics.finish_reason = finish
+        if self._strict:
+            metrics.band = self._strict.band
+            metrics.reverified, metrics.replayed = self._strict.reverified, self._strict.replayed
+        metrics.draft_bytes = self._source.nbytes if self._source else 0
+        metrics.kv_bytes = self._session.target.kv_bytes
+        metrics.peak_bytes = mx.get_peak_memory()
+        if self._trace:
+            self._trace.end(reason=finish, completion_tokens=metrics.completion_tokens)
+
+
+def _event(outcome: Outcome, shown: Released, finish: FinishReason | None) -> Round:
+    return Round(shown.tokens, shown.origins, shown.pieces, len(outcome.drafted), outcome.accepted, finish)
