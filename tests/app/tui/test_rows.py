@@ -47,6 +47,20 @@ def test_numbers_of_a_list_go_on_over_blocks() -> None:
     assert text_of(Block("7. seven\n8. eight")) == "7. seven\n8. eight"
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\n".join("  " * i + f"- level{i}" for i in range(200)),
+        ">" * 60 + " deep",
+        "|" + "cell|" * 500 + "\n|" + "-|" * 500 + "\n|" + "datum|" * 500,
+        "| a | b |\n|---|---|\n| one | two | three |",
+        '[name](http://example.org "title")',
+    ],
+)
+def test_a_layout_that_would_leave_words_out_is_not_used(text: str) -> None:
+    assert "".join(text_of(Block(text)).split()) == "".join(text.split())
+
+
 @pytest.mark.parametrize("width", [1, 2, 7, 20, 80])
 @pytest.mark.parametrize(
     "text",
