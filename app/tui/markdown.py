@@ -37,7 +37,7 @@ from app.tui.rows import Row, fold, lay_out, wrap
 CODE = Style(color=palette.INK, bgcolor=palette.RAISED)
 LABEL = Style(color=palette.MUTED, bgcolor=palette.RAISED)
 MARGIN = 2  # cells left and right of code
-_NUMBER = re.compile(r"(?m)^[\s>*+-]*(\d{1,9}[.)]\s+)+")
+_NUMBER = re.compile(r"(?m)^[ \t>*+-]*(\d{1,9}[.)](?=\s|$)[ \t]*)+")
 
 _THEME = ANSISyntaxTheme(
     {
