@@ -102,7 +102,7 @@ def test_without_a_mistake_every_play_is_plain_samplings() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("mutant", "rule"), EACH, ids=named)
 def test_which_toys_tell_a_mistake(mutant: Mutant, rule: str) -> None:
-    toys = battery(mutant, rule)
+    toys = [toy for toy in battery(mutant, rule) if toy[0].order or len(mutant.targets) == 1]
     told = [(target.name, source.name) for target, source in toys if off_by(mutant, target, source, rule)]
     by = Counter(source for _, source in told)
     counts = ", ".join(f"{source} {times}" for source, times in by.most_common())
