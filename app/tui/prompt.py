@@ -82,6 +82,10 @@ class Prompt(TextArea):
             self._take(event)
             self.post_message(self.Quit())
 
+    async def _on_paste(self, event: events.Paste) -> None:
+        # Before TextArea's own handler, which would draw control codes as they are.
+        event.text = neutralise(event.text)
+
     @staticmethod
     def _take(event: events.Key) -> None:
         event.stop()

@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 from screenplay import Scripted, rounds, speculative, worker_for
+from textual import events
 from textual.geometry import Offset
 from textual.pilot import Pilot
 from textual.selection import Selection
@@ -277,6 +278,16 @@ async def test_enter_sends_and_other_keys_break_the_line() -> None:
         await driver.see("ok")
         assert driver.prompt.text == ""
     assert assistant.asked[0][-1].content == "a\nb\nc"
+
+
+async def test_control_codes_in_a_paste_are_shown_and_not_obeyed() -> None:
+    assistant = Scripted([rounds("x")])
+    async with chat(assistant) as driver:
+        driver.app.post_message(events.Paste("a\x9b31mb\x07c"))
+        await driver.see("a\\x9b31mb␇c")
+        await driver.pilot.press("enter")
+        await driver.until(lambda: bool(assistant.asked))
+    assert assistant.asked[0][0].content == "a\\x9b31mb␇c"  # what was seen is what was sent
 
 
 async def test_the_prompt_box_grows_to_eight_lines_and_no_further() -> None:
