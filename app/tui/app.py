@@ -26,7 +26,6 @@ from app.worker import Worker
 
 DRAIN_EVERY = 0.1  # seconds
 QUIT_WITHIN = 2.0  # seconds between two Ctrl+C
-TERMINATED = 128 + signal.SIGTERM
 
 ENDINGS = {
     "interrupt": "■ stopped",
@@ -89,7 +88,8 @@ class Chat(App[int]):
         self.query_one(Prompt).focus()
         self._show_status()
         self.set_interval(DRAIN_EVERY, self.drain)
-        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, self.exit, TERMINATED)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            asyncio.get_running_loop().add_signal_handler(number, self.exit, 128 + number)
         self.call_after_refresh(self._worker.start)
 
     # Events of the engine

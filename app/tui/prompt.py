@@ -10,6 +10,8 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widgets import TextArea
 
+from app.display import neutralise
+
 KEYS = (
     "Enter send · Ctrl+J new line · Esc stop · F2 tokens by origin · PgUp/PgDn scroll · Ctrl+Q quit",
     "Enter send · Ctrl+J new line · Esc stop · F2 tokens · Ctrl+Q quit",
@@ -51,8 +53,8 @@ class Prompt(TextArea):
         super().__init__(soft_wrap=True, tab_behavior="focus", placeholder="Ask something")
 
     def entitle(self, model: str, draft: str) -> None:
-        """Show who answers: names are no markup."""
-        self.border_title = Content(f"{model} · draft: {draft}")
+        """Show who answers: names, which may come out of a file, are no markup and no control codes."""
+        self.border_title = Content(neutralise(f"{model} · draft: {draft}"))
 
     def give_back(self, text: str) -> None:
         """Put `text` back above whatever was typed since."""
@@ -79,6 +81,10 @@ class Prompt(TextArea):
         elif event.key == "ctrl+d" and not self.text:
             self._take(event)
             self.post_message(self.Quit())
+
+    async def _on_paste(self, event: events.Paste) -> None:
+        # Before TextArea's own handler, which would draw control codes as they are.
+        event.text = neutralise(event.text)
 
     @staticmethod
     def _take(event: events.Key) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import io
+import signal
 import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 import pytest
 from screenplay import Scripted, rounds, speculative, worker_for
+from textual import events
 from textual.geometry import Offset
 from textual.pilot import Pilot
 from textual.selection import Selection
@@ -192,6 +194,11 @@ async def test_control_codes_and_markup_of_the_model_are_shown_and_not_obeyed() 
         assert driver.app.query_one(Answer).text == "".join([*evil, "\n\n", "tail"])
 
 
+async def test_names_out_of_files_are_shown_and_not_obeyed() -> None:
+    async with chat(Scripted(model="\x1b]0;title\x07[red]m[/red]", draft="\x9b5m")) as driver:
+        await driver.see("␛]0;title␇[red]m[/red] · draft: \\x9b5m")
+
+
 async def test_f2_shows_where_each_token_came_from_by_style_and_word() -> None:
     async with chat(Scripted([speculative(["alpha ", "beta ", "gamma ", "delta ", "epsilon"])])) as driver:
         await driver.ask("Go.")
@@ -271,6 +278,16 @@ async def test_enter_sends_and_other_keys_break_the_line() -> None:
         await driver.see("ok")
         assert driver.prompt.text == ""
     assert assistant.asked[0][-1].content == "a\nb\nc"
+
+
+async def test_control_codes_in_a_paste_are_shown_and_not_obeyed() -> None:
+    assistant = Scripted([rounds("x")])
+    async with chat(assistant) as driver:
+        driver.app.post_message(events.Paste("a\x9b31mb\x07c"))
+        await driver.see("a\\x9b31mb␇c")
+        await driver.pilot.press("enter")
+        await driver.until(lambda: bool(assistant.asked))
+    assert assistant.asked[0][0].content == "a\\x9b31mb␇c"  # what was seen is what was sent
 
 
 async def test_the_prompt_box_grows_to_eight_lines_and_no_further() -> None:
@@ -359,6 +376,14 @@ async def test_quitting_while_an_answer_runs(key: str) -> None:
         await driver.pilot.press(key)
     assert driver.app.return_value == 0
     assert assistant.closed == 1
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+async def test_a_signal_ends_it_with_the_code_that_stands_for_the_signal(number: signal.Signals) -> None:
+    async with chat(Scripted()) as driver:
+        signal.raise_signal(number)
+        await driver.until(lambda: driver.app.return_value is not None)
+    assert driver.app.return_value == 128 + number
 
 
 async def test_it_survives_any_size() -> None:
