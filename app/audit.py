@@ -37,10 +37,14 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--prompts",
         type=Path,
         metavar="FILE",
-        help='more prompts: one a line, or JSON lines with "prompt"',
+        help='prompts after the built-in ones: one a line, or JSON lines with "prompt"',
     )
     parser.add_argument(
-        "--tokens", type=int, default=TOKENS, metavar="N", help=f"tokens an answer (default: {TOKENS})"
+        "--tokens",
+        type=int,
+        default=TOKENS,
+        metavar="N",
+        help=f"tokens an answer, never above --max-tokens (default: {TOKENS})",
     )
     parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
 

@@ -93,6 +93,7 @@ class Scripted:
             if self._stopping.is_set():
                 yield Round(finish_reason="interrupt")
                 return
+            self.metrics.k = event.k
             # A first token after 0.42 s, and 12.3 of them a second from then on.
             later = self.metrics.later_tokens + len(event.tokens) if self.metrics.ttft_s else 0
             self.metrics.record(event.k, event.accepted, len(event.tokens), seconds=0.42 + later / 12.3)

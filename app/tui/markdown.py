@@ -6,6 +6,8 @@ decode to a control character, no link that a click follows, no image.
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from typing import ClassVar
 
 from markdown_it import MarkdownIt
@@ -30,11 +32,12 @@ from rich.text import Text
 
 from app.tui import palette
 from app.tui.blocks import Block
-from app.tui.rows import Row, fold, lay_out
+from app.tui.rows import Row, fold, lay_out, wrap
 
 CODE = Style(color=palette.INK, bgcolor=palette.RAISED)
 LABEL = Style(color=palette.MUTED, bgcolor=palette.RAISED)
 MARGIN = 2  # cells left and right of code
+_NUMBER = re.compile(r"(?m)^[ \t>*+-]*(\d{1,9}[.)](?=\s|$)[ \t]*)+")
 
 _THEME = ANSISyntaxTheme(
     {
@@ -59,12 +62,25 @@ _PARSER.disable(["autolink", "entity", "html_block", "html_inline", "image", "re
 def render(block: Block, width: int) -> list[Row]:
     """The rows of a closed block, at most `width` cells wide."""
     if block.language is None:
-        return lay_out(_Markdown(block.text), width)
+        rows = lay_out(_Markdown(block.text), width)
+        return rows if _keeps(rows, block.text) else _written(block.text, width)
     highlighted = Syntax(block.text, block.language, theme=_THEME).highlight(block.text)
     rows = label(block.language, width)
     for line in highlighted.split("\n", allow_blank=True)[: block.text.count("\n") + 1]:
         rows.extend(code(line, width))
     return rows
+
+
+def _keeps(rows: list[Row], text: str) -> bool:
+    """Every letter and digit of `text` shows: layouts leave out what is nested too deep or has no room."""
+    shown = Counter("".join(row.strip.text for row in rows))
+    given = Counter(_NUMBER.sub(" ", text))  # a list is numbered anew
+    return all(shown[character] >= n for character, n in given.items() if character.isalnum())
+
+
+def _written(text: str, width: int) -> list[Row]:
+    """Markdown as it stands, unread."""
+    return [row for line in text.split("\n") for row in wrap(Text(line), width)]
 
 
 def label(language: str, width: int) -> list[Row]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import re
+from dataclasses import dataclass
 
-from rich.cells import cell_len, get_character_cell_size
+from rich.cells import cell_len, split_graphemes
 from rich.console import Console, RenderableType
 from rich.segment import Segment
 from rich.style import Style
@@ -15,6 +16,7 @@ from textual.strip import Strip
 from app.tui import palette
 
 TAB = 4  # cells
+_WORD = re.compile(r"(?P<gap>\s*)(?P<word>\S+)")
 
 # Never writes anywhere: it only lays text out.
 CONSOLE = Console(
@@ -72,17 +74,34 @@ BLANK = Row(Strip([]))
 
 
 def wrap(text: Text, width: int) -> list[Row]:
-    """Break one line of prose at words."""
+    """Break one line of prose at words; within a word only if it is wider than a row.
+
+    rich's own `Text.wrap` cuts wide spaces in half and fails on stray joiners.
+    """
     text.expand_tabs(TAB)
-    plain, at = text.plain, 0
-    rows: list[Row] = []
-    for part in text.wrap(CONSOLE, max(width, 1), overflow="fold"):
-        start = plain.index(part.plain, at)
-        if rows:
-            rows[-1] = replace(rows[-1], joint=plain[at:start])
-        rows.append(Row(Strip(part.render(CONSOLE))))
-        at = start + len(part.plain)
-    return rows
+    width = max(width, 1)
+    cuts: list[int] = []  # where a row ends, where the next begins, and so on
+    used = 0
+    for found in _WORD.finditer(text.plain):
+        (start, end), (begin, _) = found.span("gap"), found.span("word")
+        word = cell_len(found["word"])
+        used += cell_len(found["gap"])
+        # The gap at the beginning of a line is its indent, and is kept where it fits.
+        if used + word > width and (start > 0 or used >= width):
+            cuts += [start, end]
+            used = 0
+        if used + word <= width:
+            used += word
+            continue
+        for at, _end, cells in split_graphemes(found["word"])[0]:
+            if used + cells > width and used:
+                cuts += [begin + at] * 2
+                used = 0
+            used += cells
+    parts = text.divide([*cuts, len(text.plain.rstrip())])
+    joints = [part.plain for part in parts[1:-1:2]]
+    rows = [Strip(part.render(CONSOLE)) for part in parts[0::2]]
+    return [Row(row, joint=joint) for row, joint in zip(rows, [*joints, "\n"], strict=True)]
 
 
 def fold(text: Text, width: int, *, style: Style, margin: int) -> list[Row]:
@@ -90,8 +109,7 @@ def fold(text: Text, width: int, *, style: Style, margin: int) -> list[Row]:
     text.expand_tabs(TAB)
     inner = max(width - 2 * margin, 1)
     breaks, used = [], 0
-    for at, character in enumerate(text.plain):
-        cells = get_character_cell_size(character)
+    for at, _end, cells in split_graphemes(text.plain)[0]:
         if used + cells > inner and used:
             breaks.append(at)
             used = 0

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.text import Text
 
@@ -45,6 +47,20 @@ def test_numbers_of_a_list_go_on_over_blocks() -> None:
     assert text_of(Block("7. seven\n8. eight")) == "7. seven\n8. eight"
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\n".join("  " * i + f"- level{i}" for i in range(200)),
+        ">" * 60 + " deep",
+        "|" + "cell|" * 500 + "\n|" + "-|" * 500 + "\n|" + "datum|" * 500,
+        "| a | b |\n|---|---|\n| one | two | three |",
+        '[name](http://example.org "title")',
+    ],
+)
+def test_a_layout_that_would_leave_words_out_is_not_used(text: str) -> None:
+    assert "".join(text_of(Block(text)).split()) == "".join(text.split())
+
+
 @pytest.mark.parametrize("width", [1, 2, 7, 20, 80])
 @pytest.mark.parametrize(
     "text",
@@ -70,6 +86,11 @@ def test_wide_characters_are_cut_between_and_not_within() -> None:
     assert all(cell_len(row.strip.text) == 9 for row in rows)
 
 
+def test_a_family_of_joined_emoji_is_one_character() -> None:
+    family = "👨\u200d👩\u200d👧"
+    assert [row.strip.text.strip() for row in code(Text(family * 2), 6)] == [family, family]
+
+
 def test_a_copy_of_wrapped_rows_is_the_line_again() -> None:
     line = "the quick brown fox jumps over averyveryverylongword"
     rows = wrap(Text(line), 10)
@@ -85,3 +106,15 @@ def test_a_settled_line_is_laid_out_once() -> None:
     after = reading.rows(80)
     assert all(old is new for old, new in zip(before, after, strict=False))
     assert len(after) == len(before) + 1
+
+
+JOINERS = "\u200d\ufe0f"  # they change how wide the character before them is
+WRITING = "ab \t日\u3000\u0301\u05e9\u200b👩🏳🇩" + JOINERS
+
+
+@given(st.text(st.sampled_from(WRITING), max_size=30), st.integers(0, 12))
+def test_any_writing_can_be_broken_to_any_width_and_copied_again(line: str, width: int) -> None:
+    rows = wrap(expanded := Text(line), width)
+    assert "".join(row.strip.text + row.joint for row in rows) == expanded.plain.rstrip() + "\n"
+    if not set(JOINERS) & set(line):
+        assert all(row.strip.cell_length <= max(width, 2) for row in rows)  # 2: a wide character needs them
