@@ -206,7 +206,7 @@ def test_options_without_a_use_here_are_named(specchat: Any, shelf: Any, tmp_pat
     assert "The audit makes no use of --stop." in outcome.err
 
 
-@pytest.mark.parametrize("line", ["7" * 5000, "[" * 100_000])
+@pytest.mark.parametrize("line", ["7" * 5000, "[" * 100_000], ids=["digits", "brackets"])
 def test_a_line_that_is_too_much_for_a_json_reader_is_a_prompt(tmp_path: Path, line: str) -> None:
     (tmp_path / "prompts").write_text(line)
     assert read_prompts(tmp_path / "prompts") == [line]
