@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,6 +21,7 @@ from app.status import Status
 if TYPE_CHECKING:
     from mlx_spec.audit import Audit
 
+_SURROGATE = re.compile("[\ud800-\udfff]")  # half a character: JSON can hold it, UTF-8 cannot
 TOKENS = 32  # of each answer
 # Some repeat themselves, so that a lookup draft has something to be right and wrong about.
 PROMPTS = (
@@ -132,7 +134,7 @@ def read_prompts(file: Path) -> list[str]:
     for i, line in enumerate(lines):
         value: Any = _parsed(line)
         prompt = value.get("prompt") if isinstance(value, dict) else None
-        if not isinstance(prompt, str) or not prompt.strip():
+        if not isinstance(prompt, str) or not prompt.strip() or _SURROGATE.search(prompt):
             raise UsageError(
                 f'{file} starts with a JSON object, but its entry {i + 1} is none with a text "prompt".',
                 'Write {"prompt": "..."} on every line, or plain text on every line.',
@@ -144,5 +146,5 @@ def read_prompts(file: Path) -> list[str]:
 def _parsed(line: str) -> Any:
     try:
         return json.loads(line)
-    except json.JSONDecodeError:
+    except (ValueError, RecursionError):  # no JSON, or more digits or brackets than Python reads
         return None

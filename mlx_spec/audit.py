@@ -249,7 +249,7 @@ def _distance(sampler: Sampler, logits: mx.array, text: list[int], token: int) -
     """How much the logit of `token` would have to rise for `sampler` to take it, to 1e-3 of that."""
     if sampler.greedy:
         scores = sampler.scores(logits, text)[0]
-        return cast(float, (scores.max() - scores[token]).item())
+        return cast(float, (scores.max() - scores[token]).item()) / sampler.sampling.stretch
 
     def takes(rise: float) -> bool:
         raised = logits.astype(mx.float32).at[0, token].add(rise)

@@ -5,6 +5,7 @@ It knows nothing of chat messages; a caller renders them to token ids.
 
 from __future__ import annotations
 
+import math
 import threading
 import weakref
 from collections.abc import Callable, Generator, Sequence
@@ -158,6 +159,13 @@ class Engine:
             raise SpecError(
                 f"The logit bias names token {unknown[0]}; this model's tokens are 0 to {last}.",
                 "Name another token id.",
+            )
+        forbidden = {token for token, bias in sampling.logit_bias if bias == -math.inf}
+        if sampling.min_tokens:
+            forbidden |= {token for token in self._end_tokens if 0 <= token <= last}
+        if len(forbidden) > last:
+            raise SpecError(
+                "The logit bias and the minimum length forbid every token.", "Leave at least one allowed."
             )
         # MLX does not check an index: it would read beyond the embeddings.
         if not all(0 <= token < self._vocabulary for token in prompt):

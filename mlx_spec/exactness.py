@@ -10,6 +10,7 @@ decodes the tokens since then one by one.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import mlx.core as mx
@@ -21,8 +22,8 @@ from mlx_spec.drafts.base import Draft
 from mlx_spec.round import Outcome
 from mlx_spec.sampling import Sampler
 
-SAMPLE = 16  # rows compared when the noise is measured
-LEAD = 8  # rows before them, at most
+SAMPLE = 16  # rows compared when the noise is measured, or M if that is more
+LEAD = 8  # rows before them
 SAFETY = 4.0  # the widest noise among few rows is not the widest there is
 
 
@@ -31,24 +32,22 @@ def row_noise(model: nn.Module, text: Sequence[int], rows: int, kv_bits: int | N
 
     Args:
         model: an mlx-lm model.
-        text: token ids to decode; the last `SAMPLE` of them are compared, twice: with caches that
-            each way of decoding made itself.
+        text: token ids to decode, at least one; repeated where they are too few. The last of them are
+            compared, twice: with caches that each way of decoding made itself.
         rows: M.
 
     Returns:
         The largest absolute difference of a logit; 0 where the backend is row-exact.
     """
-    text = list(text[-(LEAD + SAMPLE) :])
-    lead = max(len(text) - SAMPLE, 1)
+    length = LEAD + max(SAMPLE, rows)
+    text = (list(text[-length:]) * length)[-length:]
 
     def logits(at_once: int) -> mx.array:
         cached = CachedModel(model, kv_bits)
-        cached.prefill(text[:lead], chunk=lead)
-        blocks = [text[at : at + at_once] for at in range(lead, len(text), at_once)]
+        cached.prefill(text[:LEAD], chunk=LEAD)
+        blocks = [text[at : at + at_once] for at in range(LEAD, length, at_once)]
         return mx.concatenate([cached.forward(mx.array(block)) for block in blocks]).astype(mx.float32)
 
-    if len(text) <= lead:
-        return 0.0
     return cast(float, mx.abs(logits(rows) - logits(1)).max().item())
 
 
@@ -59,6 +58,21 @@ def near_tie_band(noise: Sequence[float]) -> float:
         noise: measured by `row_noise`, for the numbers of rows in use.
     """
     return 2 * SAFETY * max(noise)  # each of the two may move
+
+
+@dataclass(frozen=True)
+class Block:
+    """Prompt tokens that one forward read into the cache.
+
+    Attributes:
+        start: the row of the first of them.
+        tokens: all that were read, whether or not their rows are still wanted.
+        end: the row after the last that is.
+    """
+
+    start: int
+    tokens: list[int]
+    end: int
 
 
 class StrictVerifier:
@@ -78,21 +92,36 @@ class StrictVerifier:
         self._target = target
         self._rows = rows
         self._plain_rows = 0  # rows of the cache that are bit for bit plain decoding's
-        self._measured = False
+        self._blocks: list[Block] = []  # prompt rows after those, which plain decoding reads as blocks
+        self._noise: float | None = None
         self.band = 0.0
         self.reverified = 0
         self.replayed = 0
 
-    def begin(self, committed: Sequence[int], reused: int) -> None:
-        """Start after `committed`, with `reused` rows from an earlier turn; measures the band once."""
+    def begin(self, committed: Sequence[int], reused: int, chunk: int) -> None:
+        """Take note of a prompt that was read, for any kind of generation.
+
+        Args:
+            committed: the prompt.
+            reused: rows of it from an earlier turn; the others were read `chunk` tokens a forward.
+            chunk: tokens.
+        """
+        rows = self._target.rows
         if self._plain_rows >= reused:
-            self._plain_rows = self._target.rows
-        if not self._measured:
-            noise = [
+            self._plain_rows, self._blocks = rows, []
+            return
+        kept = [replace(old, end=min(old.end, reused)) for old in self._blocks if old.start < reused]
+        ends = {start: min(start + chunk, rows) for start in range(reused, rows, chunk)}
+        new = [Block(start, list(committed[start:end]), end) for start, end in ends.items()]
+        self._blocks = kept + new
+
+    def measure(self, committed: Sequence[int], sampler: Sampler) -> None:
+        """Start a greedy answer after `committed`; measures this backend's noise once."""
+        if self._noise is None:
+            self._noise = max(
                 row_noise(self._target.model, committed, m, self._target.kv_bits) for m in (2, self._rows)
-            ]
-            self.band = near_tie_band(noise)
-            self._measured = True
+            )
+        self.band = near_tie_band([self._noise]) * sampler.sampling.stretch
         self.reverified = self.replayed = 0
 
     @property
@@ -134,8 +163,12 @@ class StrictVerifier:
         self._target.keep(self._plain_rows)
         self.reverified += 1
         self.replayed += len(text) - self._plain_rows
-        for at in range(self._plain_rows, len(text)):
-            logits = self._target.forward(mx.array([text[at]]))
+        blocks = {block.start: block for block in self._blocks}
+        while (at := self._target.rows) < len(text):
+            block = blocks.get(at)
+            logits = self._target.forward(mx.array(block.tokens if block else [text[at]]))
             mx.eval(logits)
-        self._plain_rows = self._target.rows
+            if block:
+                self._target.keep(block.end)
+        self._plain_rows, self._blocks = self._target.rows, []
         return cast(int, sampler.tokens(logits, text).item())

@@ -60,6 +60,7 @@ class Generation:
         self._source = source
         self._speculates = source is not None and controller.state != "off"
         self._controller = controller
+        self._cache_notes = strict  # also of sampled answers: the next one may be greedy
         self._strict = strict if sampler.greedy else None
         self._sampler = sampler
         self._stream = stream
@@ -110,10 +111,13 @@ class Generation:
 
     def _begin(self, prompt: list[int], chunk: int) -> None:
         reused = self._metrics.reused_tokens = self._session.begin(prompt, chunk, self._stopped)
+        committed = self._session.committed
+        if self._cache_notes:
+            self._cache_notes.begin(committed, reused, chunk)
         if self._speculates and self._source and not self._stopped():
-            self._source.begin(self._session.committed, self._sampler)
+            self._source.begin(committed, self._sampler)
             if self._strict:
-                self._strict.begin(self._session.committed, reused)
+                self._strict.measure(committed, self._sampler)
 
     def _step(self) -> Outcome:
         """One round of at most the tokens left: speculative if there is anything to verify, else plain."""

@@ -82,6 +82,11 @@ class Sampling:
         return self.temperature == 0
 
     @property
+    def stretch(self) -> float:
+        """How many times wider a difference of logits may get by the penalties."""
+        return max(self.repetition_penalty, 1 / self.repetition_penalty)
+
+    @property
     def penalizes(self) -> bool:
         """Whether recent tokens change the law."""
         return (self.repetition_penalty, self.presence_penalty, self.frequency_penalty) != (1, 0, 0)

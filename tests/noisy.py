@@ -34,9 +34,9 @@ class Noisy(nn.Module):
         return out + self._logits * (mx.sin(spread) * 43758.5453 % 1 - 0.5)
 
 
-def noisy_target() -> Any:
+def noisy_target(seed: int = 6, logits: float = 0.3, keys: float = 0.003) -> Any:
     """A tiny model that ends at no token, with noise wide enough to flip some argmax."""
-    target = without_ends(tiny_loaded("llama", vocab=READABLE, seed=6))
+    target = without_ends(tiny_loaded("llama", vocab=READABLE, seed=seed))
     return SimpleNamespace(
-        model=Noisy(target.model, 0.3, 0.003), tokenizer=target.tokenizer, info=target.info
+        model=Noisy(target.model, logits, keys), tokenizer=target.tokenizer, info=target.info
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import mlx.core as mx
@@ -435,3 +436,12 @@ def test_an_unknown_source_is_named(target):
 def test_options_out_of_range_are_refused(target, options):
     with pytest.raises(ValueError):
         Engine(target, None, **options)
+
+
+@pytest.mark.parametrize(("allowed", "least"), [(None, 0), (5, 3)])
+def test_a_bias_that_forbids_every_token_is_an_error(allowed, least):
+    """An end token does not count while the answer is too short to end."""
+    target = with_ends(tiny_loaded("llama", vocab=READABLE, seed=6), 5)
+    bias = tuple((i, -math.inf) for i in range(READABLE) if i != allowed)
+    with pytest.raises(SpecError, match="forbid every token"):
+        Engine(target, None).generate(PROMPT, Sampling(logit_bias=bias, min_tokens=least))

@@ -19,8 +19,10 @@ def noisy() -> Any:
     return noisy_target()
 
 
-def answer(engine: Engine, prompt: list[int] = PROMPT, count: int = 96) -> list[int]:
-    events = engine.generate(prompt, Sampling(), Limits(max_tokens=count))
+def answer(
+    engine: Engine, prompt: list[int] = PROMPT, count: int = 96, sampling: Sampling = Sampling()
+) -> list[int]:
+    events = engine.generate(prompt, sampling, Limits(max_tokens=count))
     return [token for event in events for token in event.tokens]
 
 
@@ -57,6 +59,45 @@ def test_strict_holds_over_turns(noisy, plain):
     engine = Engine(noisy, "self", k=3, exactness="strict")
     answer(engine, count=40)
     assert answer(engine, second, 40) == answer(base, second, 40)
+
+
+@pytest.mark.parametrize(("seed", "length"), [(8, 1), (8, 2), (30, 1), (30, 2)])
+def test_strict_holds_after_a_prompt_of_a_few_tokens(seed, length):
+    target = noisy_target(seed, logits=1.0)
+    engine = Engine(target, "self", k=4, exactness="strict")
+    assert answer(engine, PROMPT[:length]) == answer(Engine(target, None), PROMPT[:length])
+    assert engine.metrics.band > 0
+
+
+@pytest.mark.parametrize("penalty", [0.05, 20.0])
+@pytest.mark.parametrize("seed", [5, 29])
+def test_strict_holds_where_a_penalty_widens_the_noise(seed, penalty):
+    target, sampling = noisy_target(seed, logits=1.0), Sampling(repetition_penalty=penalty)
+    plain = answer(Engine(target, None), sampling=sampling)
+    for k in (1, 2):
+        source = Recorded(PROMPT + plain, wrong=set(range(0, 400, 5)))
+        engine = Engine(target, source, k=k, exactness="strict")
+        assert answer(engine, sampling=sampling) == plain
+
+
+@pytest.mark.parametrize("new", [1, 5, 15])
+@pytest.mark.parametrize("seed", [3, 13, 35])
+def test_strict_holds_after_a_sampled_turn(seed, new):
+    """Its rows were verified many at once too, and the prompt after them was read at once."""
+    target = noisy_target(seed, logits=0.05, keys=0.02)
+    base = Engine(target, None)
+    sampled = Sampling(temperature=1.0, seed=3, logit_bias=((9, 1000.0),))  # the same text, noise or not
+    first = answer(base, count=60)
+    begun = PROMPT + first[:10]
+    middle = answer(base, begun, 30, sampled)
+    prompt = begun + middle + PROMPT[:new]
+    expected = answer(base, prompt)
+    engine = Engine(target, Recorded(PROMPT + first), k=4, exactness="strict")
+    answer(engine, count=60)
+    engine.source.text = begun + middle
+    assert answer(engine, begun, 30, sampled) == middle
+    engine.source.text = prompt + expected
+    assert answer(engine, prompt) == expected
 
 
 def test_on_this_backend_rows_are_exact_and_strict_costs_nothing():
