@@ -63,6 +63,8 @@ class ModelDraft:
                 rows = self._sampler.tokens(logits, self._committed, drafted)
             else:
                 law = self._sampler.laws(logits, self._committed, drafted)
+                # A broken model gives no law; any other will do, if it is the one that is drawn from.
+                law = mx.where(mx.isnan(law), 1 / law.shape[-1], law)
                 rows = self._sampler.dice.draw(law)
                 laws.append(law)
             tokens.append(rows)

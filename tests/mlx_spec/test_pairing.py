@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
+import mlx.core as mx
 import pytest
 from tiny import VOCAB, tiny_loaded, tiny_tokenizer
 
 from mlx_spec import Engine, Limits, Sampling, drafts
 from mlx_spec.errors import PairMismatch
 from mlx_spec.options import EngineOptions
+from mlx_spec.sampling import Sampler
 
 
 @pytest.mark.parametrize("rows", [(VOCAB, VOCAB + 23), (VOCAB + 40, VOCAB + 80), (VOCAB + 40, VOCAB)])
@@ -38,3 +40,12 @@ def test_other_token_tables_are_refused_with_the_first_difference():
     draft = SimpleNamespace(model=target.model, tokenizer=other, info=SimpleNamespace(name="other"))
     with pytest.raises(PairMismatch, match=r"id \d+ is '.*' in the target and '.*' in the draft"):
         drafts.model_source(target, draft, EngineOptions())
+
+
+def test_a_broken_draft_model_drafts_from_a_law_all_the_same():
+    target, draft = tiny_loaded("llama", seed=1), tiny_loaded("llama", seed=2)
+    draft.model.model.norm.weight = draft.model.model.norm.weight * mx.nan
+    source = drafts.model_source(target, draft, EngineOptions())
+    source.begin([5, 6, 7], Sampler(Sampling(temperature=1.0, seed=1)))
+    laws = source.propose(3).laws
+    assert mx.allclose(laws.sum(axis=-1), mx.ones(3), atol=1e-5)
