@@ -192,6 +192,7 @@ class Chat(App[int]):
             self._answer = None
             self.query_one(Prompt).give_back(self.conversation.withdraw())
         else:
+            self._answer.note("■ stopping")  # a long prompt's forward pass may take seconds yet
             self._worker.stop()
 
     def action_interrupt(self) -> None:

@@ -314,6 +314,17 @@ async def test_a_prompt_sent_into_a_running_answer_stays_in_the_box() -> None:
         assert driver.prompt.text == "two"
 
 
+async def test_esc_is_answered_at_once_even_if_the_engine_is_slow() -> None:
+    async with chat(Scripted([rounds("x", "y", "z")], pace=1.0)) as driver:
+        await driver.ask("Go.")
+        await driver.see("◐ reading prompt")
+        await driver.pilot.press("escape")
+        await driver.pilot.pause()
+        assert "■ stopping" in driver.screen
+        await driver.see("■ stopped")
+        assert "■ stopping" not in driver.screen
+
+
 async def test_esc_with_nothing_running_does_nothing() -> None:
     async with chat(Scripted([rounds("ok")])) as driver:
         driver.prompt.load_text("kept")
