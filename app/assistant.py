@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TextIO
@@ -162,10 +162,17 @@ def prompt_tokens(tokenizer: Any, messages: Sequence[Message], system: str | Non
         raise ModelError(error.message, "Try without a system prompt.") from error
 
 
-def _append_to(trace: Path) -> TextIO:
+@contextmanager
+def _append_to(trace: Path) -> Iterator[TextIO]:
     try:
-        return trace.open("a", encoding="utf-8")
+        stream = trace.open("a", encoding="utf-8")
     except OSError as error:
         raise SpecError(
             f"The trace {trace} cannot be written: {error.strerror}.", "Name another file with --trace."
         ) from None
+    try:
+        yield stream
+    finally:
+        # Each line was flushed when it was written: what fails here has been told already.
+        with suppress(OSError):
+            stream.close()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import traceback
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -121,7 +123,7 @@ class Failed:
     """Loading or a request failed; the thread lives on.
 
     Attributes:
-        message: one sentence that says what is wrong.
+        message: one sentence that says what is wrong; the traceback instead if SPECCHAT_DEBUG is set.
         next_step: one that says what to do; may be empty.
         exit_code: what the program returns if it cannot go on.
         loading: there is no model now, so no request can be answered.
@@ -134,6 +136,8 @@ class Failed:
 
     @classmethod
     def of(cls, error: Exception, *, loading: bool = False) -> Failed:
+        if os.environ.get("SPECCHAT_DEBUG"):
+            return cls("".join(traceback.format_exception(error)), "", exit_code(error), loading)
         if isinstance(error, SpecError):
             return cls(error.message, error.next_step, exit_code(error), loading)
         return cls(sentence(error), "", exit_code(error), loading)

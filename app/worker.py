@@ -92,12 +92,18 @@ class Worker:
             while (request := self._requests.get()) is not None and not self._closing.is_set():
                 self._serve(request)
         finally:
-            if self._assistant is not None:
-                self._assistant.close()
+            self._free()
             # Without this the CPU build of MLX aborts the process at exit.
             if (mx := sys.modules.get("mlx.core")) is not None:
                 mx.synchronize()
                 mx.clear_streams()
+
+    def _free(self) -> None:
+        try:
+            if self._assistant is not None:
+                self._assistant.close()
+        except Exception as error:  # noqa: BLE001 - such as a trace that a full disk cannot take
+            self.events.append(Failed.of(error))
 
     def _open(self) -> None:
         try:

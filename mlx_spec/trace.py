@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any, TextIO
 
+from mlx_spec.errors import SpecError
+
 
 class Trace:
     """Writes JSON lines to a text stream, each flushed: a crash loses at most the round in flight."""
@@ -25,5 +27,11 @@ class Trace:
         self._write({"event": "end", **facts})
 
     def _write(self, line: dict[str, Any]) -> None:
-        self._stream.write(json.dumps(line) + "\n")
-        self._stream.flush()
+        try:
+            self._stream.write(json.dumps(line) + "\n")
+            self._stream.flush()
+        except OSError as error:
+            raise SpecError(
+                f"The trace cannot be written: {error.strerror}.",
+                "Make room for it, or go on without a trace.",
+            ) from error

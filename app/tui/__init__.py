@@ -41,6 +41,7 @@ def loader(settings: Settings) -> Callable[[Progress], Assistant]:
 def chat(worker: Worker) -> int:
     """Show the screen over `worker`, and close it at the end, whatever the end is."""
     from app.errors import tell
+    from app.events import Failed
     from app.tui.app import Chat
 
     app = Chat(worker)
@@ -48,11 +49,12 @@ def chat(worker: Worker) -> int:
         code = app.run() or app.return_code or 0
     finally:
         _close(worker)
-    if app.failure is None:
-        return code
-    # The screen that showed it is gone by now.
-    tell("error", f"{app.failure.message} {app.failure.next_step}".strip())
-    return code or app.failure.exit_code
+    # The screen that showed the first is gone by now; nobody has seen the others.
+    unseen = (event for event in worker.drain() if isinstance(event, Failed))
+    for failure in filter(None, (app.failure, *unseen)):
+        tell("error", f"{failure.message} {failure.next_step}".strip())
+        code = code or failure.exit_code
+    return code
 
 
 def _close(worker: Worker) -> None:

@@ -84,7 +84,8 @@ class Prompt(TextArea):
 
     async def _on_paste(self, event: events.Paste) -> None:
         # Before TextArea's own handler, which would draw control codes as they are.
-        event.text = neutralise(event.text)
+        # Terminals paste line ends as carriage returns.
+        event.text = neutralise(event.text.replace("\r\n", "\n").replace("\r", "\n"))
 
     @staticmethod
     def _take(event: events.Key) -> None:

@@ -101,6 +101,14 @@ def test_a_trace_that_cannot_be_written_fails_before_anything_is_loaded(tmp_path
         load(trace=tmp_path / "missing" / "trace.jsonl", model="nobody/nothing")
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a disk that is always full")
+def test_a_trace_on_a_full_disk_ends_the_answer_in_a_sentence_and_closes(shelf: dict[str, Loaded]) -> None:
+    assistant = load(trace=Path("/dev/full"))
+    with pytest.raises(SpecError, match="The trace cannot be written: No space left on device"):
+        answer(assistant)
+    assistant.close()
+
+
 def test_a_draft_with_another_tokenizer_is_refused(shelf: dict[str, Loaded]) -> None:
     shelf["other"] = replace(shelf["other"], tokenizer=tiny_loaded().tokenizer)
     shelf["other"].tokenizer._tokenizer.add_tokens(["<another>"])

@@ -180,3 +180,25 @@ def test_close_may_come_twice_and_before_the_start() -> None:
     worker.close()
     worker.close()
     assert not worker.alive
+
+
+def test_an_assistant_that_cannot_be_closed_is_told_of_and_the_thread_ends(started: list[Worker]) -> None:
+    class Full(Scripted):
+        def close(self) -> None:
+            raise OSError(28, "No space left on device")
+
+    worker = start(Full(), started)
+    take(worker, Ready)
+    worker.close()
+    assert worker.drain() == [Failed("No space left on device.", "", 1)]
+
+
+def test_a_defect_shows_where_it_is_if_asked_to(
+    started: list[Worker], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SPECCHAT_DEBUG", "1")
+    worker = start(KeyError("x"), started)  # type: ignore[arg-type]
+    failed = take(worker, Failed)[-1]
+    assert isinstance(failed, Failed)
+    assert "Traceback" in failed.message
+    assert "screenplay.py" in failed.message

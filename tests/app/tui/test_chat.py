@@ -16,7 +16,7 @@ from textual.pilot import Pilot
 from textual.selection import Selection
 
 from app.assistant import Message
-from app.events import Failed
+from app.events import Failed, Ready
 from app.tui.answer import Answer
 from app.tui.app import Chat
 from app.tui.prompt import Prompt
@@ -280,6 +280,13 @@ async def test_enter_sends_and_other_keys_break_the_line() -> None:
     assert assistant.asked[0][-1].content == "a\nb\nc"
 
 
+@pytest.mark.parametrize("end", ["\r", "\r\n", "\n"])
+async def test_a_paste_keeps_its_lines_however_they_end(end: str) -> None:
+    async with chat(Scripted()) as driver:
+        driver.app.post_message(events.Paste(f"one{end}two"))
+        await driver.until(lambda: driver.prompt.text == "one\ntwo")
+
+
 async def test_control_codes_in_a_paste_are_shown_and_not_obeyed() -> None:
     assistant = Scripted([rounds("x")])
     async with chat(assistant) as driver:
@@ -431,3 +438,27 @@ def test_what_happened_is_told_again_after_the_screen_is_gone(monkeypatch: pytes
     monkeypatch.setattr("sys.stderr", err)
     assert run_chat(worker_for(Scripted())) == 3
     assert "There is no model called nope. Check --model." in err.getvalue()
+
+
+def test_a_failure_of_the_last_moment_is_told_though_no_screen_showed_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from app.tui import chat as run_chat
+
+    class Full(Scripted):
+        def close(self) -> None:
+            raise OSError(28, "No space left on device")
+
+    worker = worker_for(Full())
+
+    def run(self: Chat) -> int:
+        worker.start()
+        while not worker.events or not isinstance(worker.events[-1], Ready):
+            pass
+        return 0
+
+    monkeypatch.setattr(Chat, "run", run)
+    err = io.StringIO()
+    monkeypatch.setattr("sys.stderr", err)
+    assert run_chat(worker) == 1
+    assert err.getvalue() == "specchat: error: No space left on device.\n"
