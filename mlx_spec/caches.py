@@ -108,6 +108,19 @@ class CachedModel:
             offsets = sorted({layer.offset for layer in self.layers})
             raise AssertionError(f"cache layers hold {offsets} rows after rolling back to {rows}")
 
+    def restore(self, rows: int) -> int:
+        """Go back to the furthest point that is not past `rows` and that the cache still has, or to nothing.
+
+        Returns:
+            The rows that are left: `rows` itself wherever rows can be taken back.
+        """
+        if self.rows > rows:
+            if self.cannot_roll_back:
+                self.reset()
+            else:
+                self.keep(rows)
+        return self.rows
+
     def reset(self) -> None:
         """Drop every row."""
         self.layers = self._fresh_layers()

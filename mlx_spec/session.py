@@ -38,12 +38,7 @@ class Session:
             How many prompt tokens needed no forward pass.
         """
         shared = min(common_prefix(self.committed, prompt), len(prompt) - 1)
-        if self.target.rows > shared:
-            if self.target.cannot_roll_back:
-                self.target.reset()
-            else:
-                self.target.keep(shared)
-        reused = self.target.rows
+        reused = self.target.restore(shared)
         self.target.prefill(prompt[reused:-1], chunk, stopped)
         self.committed = list(prompt[: self.target.rows + 1])
         return reused
@@ -59,12 +54,8 @@ class Session:
 
     def settle(self) -> None:
         """Restore the invariant after a round or at an end: a row for every committed token but the last."""
-        rows = max(len(self.committed) - 1, 0)
-        if self.target.rows > rows:
-            if self.target.cannot_roll_back:
-                self.target.reset()  # the next turn reads its prompt afresh
-            else:
-                self.target.keep(rows)
+        # Where nothing can be taken back the cache ends up empty: the next turn reads its prompt afresh.
+        self.target.restore(max(len(self.committed) - 1, 0))
 
     def reset(self) -> None:
         """Forget everything."""
