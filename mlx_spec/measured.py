@@ -15,6 +15,12 @@ import numpy as np
 
 DRIFT = 0.05  # a larger change between the first block and the last is flagged
 RESAMPLES = 1000
+DEPTHS = (0, 1024, 4096, 8192, 16384, 32768)  # kernels change at some of these
+
+
+def bucket(depth: int) -> int:
+    """The depth, in tokens, from which on costs are taken to be those of `depth`."""
+    return max(start for start in DEPTHS if start <= depth)
 
 
 @dataclass
