@@ -13,7 +13,7 @@ from mlx_spec.exactness import StrictVerifier
 from mlx_spec.metrics import Metrics
 from mlx_spec.noise import Noise
 from mlx_spec.plain import PlainDecoder
-from mlx_spec.policy.controller import Controller
+from mlx_spec.policy.controller import Controller, Step
 from mlx_spec.round import Outcome, verify
 from mlx_spec.sampling import Sampler
 from mlx_spec.session import Session
@@ -83,10 +83,11 @@ class Generation:
                 if self._stopped():
                     event = _event(Outcome([], 0, 0), self._stream.flush(), "interrupt")
                 else:
-                    before = time.perf_counter()
-                    outcome = self._step()
+                    before, depth = time.perf_counter(), len(self._session.committed)
+                    outcome, asked = self._step()
                     now = time.perf_counter()
-                    self._controller.observe(len(outcome.drafted), len(outcome.emitted), now - before)
+                    drafted, emitted = len(outcome.drafted), len(outcome.emitted)
+                    self._controller.observe(Step(asked, drafted, emitted, now - before, depth))
                     event = self._commit(outcome, now - started)
                 finish = event.finish_reason
                 yield event
@@ -119,26 +120,33 @@ class Generation:
             if self._strict:
                 self._strict.measure(committed, self._sampler)
 
-    def _step(self) -> Outcome:
-        """One round of at most the tokens left: speculative if there is anything to verify, else plain."""
+    def _step(self) -> tuple[Outcome, int]:
+        """One round of at most the tokens left: speculative if there is anything to verify, else plain.
+
+        Returns:
+            The outcome, and for how many tokens the source was asked.
+        """
         committed, strict, plain = self._session.committed, self._strict, self._plain
         left = self._room - self._metrics.completion_tokens
         k = min(self._controller.next_k(), left - 1)
-        if k > 0 and plain.ahead is None and self._source is not None:
-            draft = self._source.propose(k)
-            if len(draft) > k:
-                raise ValueError(f"{self._source.name} proposed {len(draft)} tokens instead of at most {k}")
+        asked = k if k > 0 and plain.ahead is None and self._source is not None else 0
+        if asked and self._source is not None:
+            draft = self._source.propose(asked)
+            if len(draft) > asked:
+                raise ValueError(
+                    f"{self._source.name} proposed {len(draft)} tokens instead of at most {asked}"
+                )
             if len(draft) and strict:
-                return strict.verify(committed, draft, self._sampler)
+                return strict.verify(committed, draft, self._sampler), asked
             if len(draft):
-                return verify(committed, draft, self._session.target.forward, self._sampler)
+                return verify(committed, draft, self._session.target.forward, self._sampler), asked
         if strict and not strict.clean:
-            return strict.verify(committed, NOTHING, self._sampler)
+            return strict.verify(committed, NOTHING, self._sampler), asked
         # While a source is to be asked next, nothing may run ahead of the token that it needs to know.
         token = plain.step(committed, more=k <= 0 and left > 1)
         if strict:
             strict.plain_step()
-        return Outcome([], 0, token)
+        return Outcome([], 0, token), asked
 
     def _commit(self, outcome: Outcome, seconds: float) -> Round:
         """Commit the outcome up to the answer's end, everywhere: session, source, text, metrics, trace."""

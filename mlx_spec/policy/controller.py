@@ -1,12 +1,33 @@
-"""Which K to use next: fixed, or "auto" by a trial against plain decoding. Pure code, no MLX, no clock."""
+"""Which K to use next: the protocol, the report of a step, fixed or "auto". Pure code, no MLX, no clock."""
 
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import dataclass
 from statistics import median
 from typing import Literal, Protocol
 
 State = Literal["off", "measuring", "speculating", "parked"]
+
+
+@dataclass(frozen=True)
+class Step:
+    """One round or plain step, as the engine saw it.
+
+    Attributes:
+        asked: K that the source was asked for; 0 if it was not asked, as in a pipelined plain step.
+        drafted: tokens that it proposed and the target verified; 0 of `asked` > 0 is a step in which
+            the source had nothing, which was neither a round nor a pipelined plain step.
+        emitted: tokens that the step gave, accepted + 1.
+        seconds: wall time.
+        depth: committed tokens before it.
+    """
+
+    asked: int
+    drafted: int
+    emitted: int
+    seconds: float
+    depth: int = 0
 
 
 class Controller(Protocol):
@@ -14,17 +35,17 @@ class Controller(Protocol):
 
     Attributes:
         state: what it is doing.
-        reason: one sentence for states other than speculating; None otherwise.
+        reason: a clause for states other than speculating; None otherwise.
     """
 
     state: State
     reason: str | None
 
     def next_k(self) -> int:
-        """Draft tokens for the next round; 0 is a plain step."""
+        """Draft tokens to ask for next; 0 is a plain step. Asking twice changes nothing."""
 
-    def observe(self, k: int, emitted: int, seconds: float) -> None:
-        """Take note of a round: `k` drafted, `emitted` tokens, wall time in seconds."""
+    def observe(self, step: Step) -> None:
+        """Take note of a step."""
 
 
 class FixedK:
@@ -38,7 +59,7 @@ class FixedK:
     def next_k(self) -> int:
         return self._k
 
-    def observe(self, k: int, emitted: int, seconds: float) -> None:
+    def observe(self, step: Step) -> None:
         """A fixed K learns nothing."""
 
 
@@ -73,11 +94,11 @@ class TrialK:
     def next_k(self) -> int:
         return self.K if self.state == "speculating" else 0
 
-    def observe(self, k: int, emitted: int, seconds: float) -> None:
-        if k == 0:
-            self._observe_plain(seconds)
+    def observe(self, step: Step) -> None:
+        if step.drafted == 0:
+            self._observe_plain(step.seconds)
         else:
-            self._observe_trial(emitted, seconds)
+            self._observe_trial(step.emitted, step.seconds)
 
     def _observe_plain(self, seconds: float) -> None:
         if self.state == "speculating":  # the source had nothing to propose: no pipelined baseline step

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mlx_spec.policy.controller import FixedK, TrialK
+from mlx_spec.policy.controller import FixedK, Step, TrialK
 
 
 def run(controller: TrialK, tokens: int, plain: float, round_cost: float, emitted: int) -> float:
@@ -11,14 +11,14 @@ def run(controller: TrialK, tokens: int, plain: float, round_cost: float, emitte
     while done < tokens:
         k = controller.next_k()
         cost, gain = (round_cost, emitted) if k else (plain, 1)
-        controller.observe(k, gain, cost)
+        controller.observe(Step(k, k, gain, cost))
         spent, done = spent + cost, done + gain
     return spent
 
 
 def test_a_fixed_k_is_kept():
     controller = FixedK(3)
-    controller.observe(3, 1, 99.0)
+    controller.observe(Step(3, 3, 1, 99.0))
     assert (controller.next_k(), controller.state) == (3, "speculating")
 
 
@@ -66,6 +66,6 @@ def test_rounds_without_a_proposal_are_no_evidence():
     controller = TrialK()
     run(controller, 11, plain=1.0, round_cost=1.0, emitted=2)
     for _ in range(100):
-        controller.observe(0, 1, 50.0)
+        controller.observe(Step(0, 0, 1, 50.0))
     run(controller, 40, plain=1.0, round_cost=1.0, emitted=2)
     assert controller.state == "speculating"

@@ -17,7 +17,7 @@ from mlx_spec import engine as engine_module
 from mlx_spec.drafts.base import Draft
 from mlx_spec.engine import Engine
 from mlx_spec.options import Limits, Sampling
-from mlx_spec.policy.controller import State
+from mlx_spec.policy.controller import State, Step
 from mlx_spec.sampling import Dice
 
 from .enumeration import EnumeratingDice, law_of
@@ -114,9 +114,9 @@ class ToyController:
     def next_k(self) -> int:
         return self._schedule.k(self._state, self._emitted)
 
-    def observe(self, k: int, emitted: int, seconds: float) -> None:
-        self._emitted += emitted
-        self._state = self._schedule.after(self._state, k, emitted - 1 if k else 0)
+    def observe(self, step: Step) -> None:
+        self._emitted += step.emitted
+        self._state = self._schedule.after(self._state, step.drafted, step.emitted - 1 if step.drafted else 0)
 
 
 @pytest.fixture
