@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from app.errors import exit_code, sentence
+from mlx_spec.diagnose import Verdict
 from mlx_spec.errors import SpecError
 from mlx_spec.events import FinishReason, Round
 
@@ -27,6 +28,9 @@ class Snapshot:
         state: off, measuring, speculating or parked.
         reason: why it is not speculating, in words.
         source: the draft source's name, or None.
+        verdict: on speculation, with the numbers behind it; None while there is none.
+        hazards: for each position in a draft, accepted / tested; None where none was tested.
+        tested: how often each position was.
     """
 
     k: int
@@ -39,11 +43,13 @@ class Snapshot:
     state: str
     reason: str | None
     source: str | None
+    verdict: Verdict | None = None
+    hazards: tuple[float | None, ...] = ()
+    tested: tuple[int, ...] = ()
 
     @classmethod
     def of(cls, metrics: Any) -> Snapshot:
         """Copy `metrics` (mlx_spec.metrics.Metrics)."""
-        speculation = metrics.speculation()
         return cls(
             k=metrics.k,
             tok_s=metrics.tok_s,
@@ -52,9 +58,12 @@ class Snapshot:
             ttft_s=metrics.ttft_s,
             context_used=metrics.context_used,
             completion_tokens=metrics.completion_tokens,
-            state=speculation["state"],
-            reason=speculation["reason"],
-            source=speculation["source"],
+            state=metrics.state,
+            reason=metrics.reason,
+            source=metrics.source,
+            verdict=metrics.verdict,
+            hazards=tuple(metrics.acceptance_by_position),
+            tested=tuple(metrics.tested_at),
         )
 
     @property
@@ -96,6 +105,19 @@ class Ready:
     context_limit: int
     warnings: tuple[str, ...]
     snapshot: Snapshot
+
+
+@dataclass(frozen=True)
+class Measured:
+    """While nobody waited, the backend was measured.
+
+    Attributes:
+        snapshot: the metrics, with a verdict that knows it.
+        warning: a sentence if the measurements cannot be kept, or None.
+    """
+
+    snapshot: Snapshot
+    warning: str | None = None
 
 
 @dataclass(frozen=True)
@@ -143,4 +165,4 @@ class Failed:
         return cls(sentence(error), "", exit_code(error), loading)
 
 
-Event = Loading | Ready | Started | Emitted | Finished | Failed
+Event = Loading | Ready | Measured | Started | Emitted | Finished | Failed

@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from mlx_spec.policy.costs import CostTable
+
 DRIFT = 0.05  # a larger change between the first block and the last is flagged
 RESAMPLES = 1000
 DEPTHS = (0, 1024, 4096, 8192, 16384, 32768)  # kernels change at some of these
@@ -42,11 +44,11 @@ class Block:
 
 @dataclass(frozen=True)
 class Ratio:
-    """A median of ratios to T(1) with its 95% bootstrap interval."""
+    """A median of ratios to T(1) with its 95% bootstrap interval; without one if it was measured once."""
 
     value: float
-    low: float
-    high: float
+    low: float | None
+    high: float | None
 
 
 @dataclass(frozen=True)
@@ -77,6 +79,21 @@ class Measured:
     def drifted(self) -> bool:
         """The machine changed its speed while it was measured."""
         return self.drift > DRIFT
+
+    def costs(self, *, fresh: bool) -> CostTable:
+        """The same in seconds of that time.
+
+        Args:
+            fresh: it was measured in this session, so that the seconds mean something.
+        """
+        return CostTable(
+            depth=self.depth,
+            plain=self.plain * self.row_s,
+            verify={m: ratio.value * self.row_s for m, ratio in self.verify.items()},
+            draft={k: cost * self.row_s for k, cost in self.drafts.items()},
+            overhead=self.overhead * self.row_s,
+            fresh=fresh,
+        )
 
     def as_json(self) -> dict[str, Any]:
         """Plain data; `from_json` reads it."""
@@ -127,6 +144,8 @@ def _ratios(blocks: Sequence[Block], times: Sequence[float | None]) -> list[floa
 
 
 def _interval(ratios: Sequence[float]) -> Ratio:
+    if len(ratios) == 1:
+        return Ratio(ratios[0], None, None)
     drawn = np.random.default_rng(0).choice(ratios, size=(RESAMPLES, len(ratios)))
     low, high = np.quantile(np.median(drawn, axis=1), [0.025, 0.975])
     return Ratio(median(ratios), float(low), float(high))

@@ -12,18 +12,22 @@ from dataclasses import replace
 from rich.text import Text
 from textual.app import App, ComposeResult
 from textual.binding import Binding
+from textual.containers import Horizontal
 
 from app.display import neutralise
-from app.events import Emitted, Event, Failed, Finished, Loading, Ready, Snapshot, Started
+from app.events import Emitted, Event, Failed, Finished, Loading, Measured, Ready, Snapshot, Started
 from app.tui import origins, palette
 from app.tui.answer import Answer
 from app.tui.clipboard import copy_to_system
 from app.tui.conversation import Conversation
+from app.tui.panel import History, Insight, Panel
 from app.tui.prompt import Prompt
 from app.tui.status import Facts, Sentence, State, StatusLine
 from app.tui.transcript import Notice, Transcript
+from app.tui.verdict import Banner
 from app.worker import Worker
 
+PANEL_FROM = 120  # columns
 DRAIN_EVERY = 0.1  # seconds
 QUIT_WITHIN = 2.0  # seconds between two Ctrl+C
 
@@ -47,7 +51,7 @@ class Chat(App[int]):
     ENABLE_COMMAND_PALETTE = False
     CSS = """
     Screen { background: $background; }
-    Screen.-tiny Sentence { display: none; }
+    Screen.-tiny Sentence, Screen.-tiny Banner { display: none; }
     ToastRack { dock: top; align-vertical: top; }
     Toast { padding: 0 1; background: $surface; }
     """
@@ -57,6 +61,7 @@ class Chat(App[int]):
         Binding("ctrl+c", "interrupt", "Copy, stop or quit", priority=True),
         Binding("ctrl+q", "quit", "Quit", priority=True),
         Binding("f2", "origins", "Tokens by origin", priority=True),
+        Binding("f3", "insight", "What was measured", priority=True),
         Binding("pageup", "scroll(-1)", "Scroll back", priority=True),
         Binding("pagedown", "scroll(1)", "Scroll on", priority=True),
     ]
@@ -71,12 +76,17 @@ class Chat(App[int]):
         self.facts = Facts()
         self._doing = "Loading the model."
         self._show_origins = False
+        self._history = History()
+        self._show_panel: bool | None = None  # as the width has it, until the user says
         self._asked_to_quit = -QUIT_WITHIN
         self.failure: Failed | None = None
 
     def compose(self) -> ComposeResult:
         """Transcript, prompt, status."""
-        yield Transcript()
+        with Horizontal():
+            yield Transcript()
+            yield Panel()
+        yield Banner()
         yield Prompt()
         yield StatusLine()
         yield Sentence()
@@ -110,6 +120,8 @@ class Chat(App[int]):
         if not rounds or self._answer is None:
             return
         self._answer.add([event.round for event in rounds])
+        for event in rounds:
+            self._history.add(event.round.k, event.snapshot.state)
         self._change(State.GENERATING, snapshot=rounds[-1].snapshot)
 
     def _take(self, event: Event) -> None:
@@ -118,6 +130,8 @@ class Chat(App[int]):
                 self._say(event.sentence)
             case Ready():
                 self._be_ready(event)
+            case Measured():
+                self._learn(event)
             case Started():
                 self._read()
             case Finished():
@@ -134,6 +148,11 @@ class Chat(App[int]):
         self._say(event.snapshot.speculation)
         if self.conversation.question is not None:
             self._request()
+
+    def _learn(self, event: Measured) -> None:
+        if event.warning:
+            self.query_one(Transcript).notify_reader(Notice("!", event.warning))
+        self._change(self.facts.state, snapshot=event.snapshot)
 
     def _finish(self, event: Finished) -> None:
         assert self._answer is not None
@@ -235,6 +254,15 @@ class Chat(App[int]):
         super().copy_to_clipboard(text)
         self._hint(f"Sent {len(text)} characters to the terminal's clipboard (OSC 52).")
 
+    def action_insight(self) -> None:
+        """Show or hide the side panel."""
+        self._show_panel = not self.query_one(Panel).display
+        self._show_insight()
+
+    def on_resize(self) -> None:
+        """A terminal that became wide, or narrow."""
+        self._show_insight()
+
     # Words
 
     def _hint(self, text: str, timeout: float = 4) -> None:
@@ -251,10 +279,18 @@ class Chat(App[int]):
         self.facts = replace(self.facts, state=state)
         self._show_status()
 
+    def _show_insight(self) -> None:
+        panel, now = self.query_one(Panel), self.facts.snapshot
+        panel.display = self.size.width >= PANEL_FROM if self._show_panel is None else self._show_panel
+        if now is not None:
+            self.query_one(Banner).verdict = now.verdict
+            panel.insight = Insight(now, self._history, self._history.rounds)
+
     def _read(self) -> None:
         now = self.facts.snapshot
         self._change(State.READING, now and now.at_start())
 
     def _show_status(self) -> None:
         self.query_one(StatusLine).facts = self.facts
+        self._show_insight()
         self.query_one(Sentence).text = origins.legend() if self._show_origins else Text(self._doing)

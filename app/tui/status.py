@@ -13,7 +13,7 @@ from textual.reactive import reactive
 from textual.widget import Widget
 
 from app.events import Snapshot
-from app.tui import palette
+from app.tui import palette, verdict
 
 
 class State(Enum):
@@ -86,6 +86,11 @@ def line(facts: Facts, width: int) -> Text:
     """The longest form that fits `width` cells; where none does, whole fields are left out at the end."""
     symbol, words, colour = facts.state.value
     head = Text.assemble((f"{symbol} {words}", Style(color=colour, bold=True)))
+    found = facts.snapshot.verdict if facts.snapshot else None
+    # The verdict comes right after the state: where room is scarce, numbers go first.
+    tag = Text(verdict.short(found), verdict.style(found)) if found else Text()
+    if tag and cell_len(head.plain) + 2 + cell_len(tag.plain) <= width:
+        head.append("  ").append_text(tag)
     numbers = values(facts)
     for form, gap in _FORMS:
         text = head.copy()

@@ -92,7 +92,8 @@ def test_a_known_curve_with_its_cliff_is_recovered_at_every_m() -> None:
     assert set(found.verify) == set(range(1, 10))
     for m, ratio in found.verify.items():
         assert ratio.value == pytest.approx(cliff(m) / cliff(1))
-        assert (ratio.low, ratio.high) == pytest.approx((ratio.value, ratio.value))
+        if m in (1, 2, 3, 5, 9):  # measured more than once
+            assert (ratio.low, ratio.high) == pytest.approx((ratio.value, ratio.value))
     assert found.row_s == pytest.approx(cliff(1))
     assert not found.drifted
 
@@ -160,6 +161,15 @@ def test_rows_are_distinct_tokens_of_the_text() -> None:
     run(probe(Listening(cliff)))
     joined = " ".join(map(str, TEXT))
     assert all(" ".join(map(str, tokens)) in joined for tokens in seen if len(tokens) > 2)
+
+
+def test_costs_are_in_seconds_of_the_time_of_the_measurement() -> None:
+    machine = Machine(cliff, draft_cost=0.01)
+    costs = run(probe(machine, source=machine)).costs(fresh=True)
+    assert costs.rows(7) == pytest.approx(cliff(7))
+    assert costs.drafting(3) == pytest.approx(0.03)
+    assert costs.plain == pytest.approx(cliff(1))
+    assert costs.depth == len(TEXT) - 1
 
 
 def test_numbers_survive_json_and_damage_is_refused() -> None:

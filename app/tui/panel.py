@@ -1,0 +1,129 @@
+"""The side panel: what was measured, what was predicted, and what came of it."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from rich.text import Text
+from textual.app import RenderResult
+from textual.reactive import reactive
+from textual.widget import Widget
+
+from app.events import Snapshot
+from app.tui import palette, plot, verdict
+
+WIDTH = 42  # cells, frame included
+_BAR = 16  # cells of a full hazard
+
+
+@dataclass
+class History:
+    """K over the rounds of the chat.
+
+    Attributes:
+        ks: of the latest rounds.
+        rounds: all of them, plain steps included.
+        parked: those that were plain steps because speculation was parked.
+    """
+
+    ks: deque[int] = field(default_factory=lambda: deque(maxlen=WIDTH * 3))
+    rounds: int = 0
+    parked: int = 0
+
+    def add(self, k: int, state: str) -> None:
+        """Take note of a round of K drafted tokens."""
+        self.ks.append(k)
+        self.rounds += 1
+        self.parked += k == 0 and state == "parked"
+
+
+@dataclass(frozen=True)
+class Insight:
+    """What the panel shows; `rounds` changes with each, so that the panel is drawn again."""
+
+    snapshot: Snapshot
+    history: History
+    rounds: int
+
+
+def lines(insight: Insight, width: int) -> Iterator[Text]:
+    """The panel's lines for `width` cells."""
+    found = insight.snapshot.verdict
+    facts: dict[str, Any] = dict(found.facts) if found else {}
+    yield Text("Speculation", palette.MUTED)
+    yield Text(verdict.short(found), verdict.style(found)) if found else Text("-")
+    yield Text(f"measured  {_speedup(facts.get('speedup'))}")
+    yield Text(f"predicted {_number(facts.get('predicted'), '{:.2f}x')}")
+    yield Text()
+    yield from _costs(facts)
+    yield Text()
+    yield from _hazards(insight.snapshot)
+    yield Text()
+    yield from _ks(insight.snapshot, insight.history, width)
+
+
+def _speedup(speedup: dict[str, float] | None) -> str:
+    if not speedup:
+        return "-"
+    return f"{speedup['value']:.2f}x  [{speedup['low']:.2f}, {speedup['high']:.2f}] (95%)"
+
+
+def _number(value: float | None, form: str) -> str:
+    return "-" if value is None else form.format(value)
+
+
+def _costs(facts: dict[str, Any]) -> Iterator[Text]:
+    yield Text("V(M): cost of M rows, in single rows", palette.MUTED)
+    costs = {int(m): cost for m, cost in (facts.get("verify_cost") or {}).items()}
+    drawn = plot.cost_curve(costs, height=8)
+    if not drawn:
+        yield Text("not measured yet")
+        return
+    yield from map(Text, drawn)
+    yield Text(f"      {plot.LEGEND}", palette.MUTED)
+    yield Text(f"serial index {_number(facts.get('serial_index'), '{:.2f}')} (0 parallel, 1 serial)")
+
+
+def _hazards(snapshot: Snapshot) -> Iterator[Text]:
+    yield Text("Accepted at each position, if reached", palette.MUTED)
+    if not snapshot.hazards:
+        yield Text("nothing was drafted yet")
+    for i, (hazard, tested) in enumerate(zip(snapshot.hazards, snapshot.tested, strict=True), start=1):
+        bar = "█" * round((hazard or 0.0) * _BAR)
+        yield Text(f"{i:>3} {bar:░<{_BAR}} {_number(hazard, '{:>4.0%}')} of {tested}")
+
+
+def _ks(snapshot: Snapshot, history: History, width: int) -> Iterator[Text]:
+    yield Text("K of the latest rounds", palette.MUTED)
+    # A digit each; K above 9 goes on with letters.
+    ks = "".join("0123456789abcdefg"[min(k, 16)] for k in history.ks)
+    kept = ks[-2 * width :]
+    for start in range(0, len(kept), max(width, 1)):
+        yield Text(kept[start : start + width])
+    yield Text(f"now {snapshot.k}; parked {history.parked} of {history.rounds} rounds")
+
+
+class Panel(Widget):
+    """Stands at the right, on wide terminals or when asked for."""
+
+    DEFAULT_CSS = f"""
+    Panel {{
+        display: none;
+        width: {WIDTH};
+        max-width: 60%;
+        height: 1fr;
+        padding: 1 2;
+        border-left: solid $panel;
+    }}
+    """
+
+    insight: reactive[Insight | None] = reactive(None)
+
+    def render(self) -> RenderResult:
+        """All lines that have room."""
+        if self.insight is None:
+            return Text("Speculation\n-")
+        return Text("\n").join(lines(self.insight, self.content_size.width))
