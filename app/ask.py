@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import threading
 from collections.abc import Callable
 from contextlib import closing
 
@@ -12,7 +13,6 @@ from app.answer import Answer, as_event, as_object, dump, summary
 from app.assistant import Assistant, Message
 from app.display import neutralise
 from app.errors import INTERRUPTED, tell
-from app.settings import Settings
 from app.status import Status
 from mlx_spec.errors import SpecError
 from mlx_spec.events import Round
@@ -42,9 +42,12 @@ def run(args: argparse.Namespace, given: config.Given) -> int:
             tell("warning", warning)
         write = _as_lines if args.jsonl else None if args.json else _as_text
         answer = _stream(assistant, question, write, status)
-        if silent := _unused_draft(settings, assistant):
-            warnings.append(silent)
-            tell("warning", silent)
+        _measure(assistant, answer, status)
+        if said := _verdict(assistant):
+            kind, sentence = said
+            tell(kind, sentence)
+            if kind == "warning":
+                warnings.append(sentence)
         if args.json or args.jsonl:
             sys.stdout.write(dump(as_object(answer, assistant, warnings)))
             sys.stdout.flush()
@@ -80,17 +83,35 @@ def _stream(
     return answer
 
 
+def _measure(assistant: Assistant, answer: Answer, status: Status) -> None:
+    """Once for each pair on each machine, measure it: the answer is out, so nothing waits but the prompt."""
+    if answer.finish_reason in ("interrupt", "error"):
+        return
+    skipped = threading.Event()
+    with closing(assistant.measure()) as calls, interrupt.first_calls(skipped.set):
+        for number, _ in enumerate(calls):
+            if number == 0:
+                status.show("Measuring this model on this machine, once. Ctrl+C skips it.")
+            if skipped.is_set():
+                break
+    status.clear()
+    if unkept := assistant.keep():
+        tell("warning", unkept)
+
+
+def _verdict(assistant: Assistant) -> tuple[str, str] | None:
+    """What to say of speculation unless it pays: a warning if it costs or is not there, else a note."""
+    verdict = assistant.metrics.verdict
+    if verdict is None or verdict.cause == "user":
+        return None
+    if verdict.kind == "parked":
+        return "note", verdict.sentence
+    return ("warning", verdict.sentence) if verdict.kind in ("slower", "off") else None
+
+
 def _as_text(news: Round) -> None:
     sys.stdout.write(neutralise(news.text))
 
 
 def _as_lines(news: Round) -> None:
     sys.stdout.write(dump(as_event(news)))
-
-
-def _unused_draft(settings: Settings, assistant: Assistant) -> str | None:
-    """Nobody should think that a draft helps when it was not used."""
-    speculation = assistant.metrics.speculation()
-    if settings.draft == "none" or settings.k == 0 or speculation["state"] != "off":
-        return None
-    return f"Speculation was off: {speculation['reason']}."

@@ -8,9 +8,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TextIO
 
+from app.measurements import Kept, Measurements, backend
+from app.measurements import pair as of_pair
 from app.settings import Settings
 from mlx_spec.errors import SpecError
 from mlx_spec.events import Round
+from models import locations
 from models.errors import ModelError
 
 if TYPE_CHECKING:
@@ -47,6 +50,7 @@ class Assistant:
         self._tokenizer = target.tokenizer
         self._engine = engine
         self._held = ExitStack()
+        self._measurements: Measurements | None = None
         if not self._tokenizer.has_chat_template:
             self.warnings.append(
                 f"{info.name} has no chat template: it goes on with your text instead of answering it."
@@ -73,8 +77,21 @@ class Assistant:
             engine = Engine(pair.target, pair.source, trace=trace, **asdict(settings.engine))
             held.callback(engine.close)
             assistant = cls(settings, pair.target, engine, pair.draft)
+            assistant._recall(pair)
             assistant._held = held.pop_all()
             return assistant
+
+    def _recall(self, pair: Pair) -> None:
+        """Take up what earlier runs measured with this pair on this backend."""
+        key = {**backend(), **of_pair(pair.target.info, pair.draft, self._settings.engine.kv_bits)}
+        self._measurements = Measurements(locations.cache_dir() / "measurements", key)
+        kept, warning = self._measurements.read()
+        if warning:
+            self.warnings.append(warning)
+        try:
+            self._engine.learn(kept.depths, kept.controller)
+        except (KeyError, TypeError, ValueError, AttributeError):
+            self.warnings.append(self._measurements.unusable("it is damaged"))
 
     def answer(self, messages: Sequence[Message]) -> Generator[Round, None, None]:
         """Stream the answer to a conversation; its last event carries the finish reason.
@@ -90,6 +107,20 @@ class Assistant:
             self._settings.limits,
         )
         return rounds
+
+    def measure(self) -> Generator[None, None, None]:
+        """Measure what the backend charges, where that is not known yet; for when nobody waits.
+
+        Yields between the calls, and may be left there. `keep` keeps what was found.
+        """
+        calls: Generator[None, None, None] = self._engine.measure()
+        return calls
+
+    def keep(self) -> str | None:
+        """Keep what was measured and learnt for the next start; a sentence if that failed."""
+        if self._measurements is None:
+            return None
+        return self._measurements.write(Kept(**self._engine.learnt()))
 
     @property
     def metrics(self) -> Any:

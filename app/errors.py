@@ -56,7 +56,7 @@ def report(error: BaseException) -> int:
 
 
 def tell(kind: str, text: str) -> None:
-    """Write one line about the program itself to stderr; `kind` is "error" or "warning"."""
+    """Write one line about the program itself to stderr; `kind` is "error", "warning" or "note"."""
     sys.stderr.write(neutralise(f"specchat: {kind}: {text}\n"))
     sys.stderr.flush()
 

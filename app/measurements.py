@@ -68,11 +68,12 @@ class Measurements:
         except FileNotFoundError:
             return Kept(), None
         except OSError as error:
-            return Kept(), self._unusable(error.strerror or str(error))
+            return Kept(), self.unusable(error.strerror or str(error))
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            return Kept(), self._unusable("it is damaged")
+            return Kept(), self.unusable("it is damaged")
 
-    def _unusable(self, why: str) -> str:
+    def unusable(self, why: str) -> str:
+        """A sentence for a file that is there and of no use."""
         return f"The measurements in {neutralise(str(self.path))} cannot be used ({why}): measuring again."
 
     def write(self, kept: Kept) -> str | None:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from app.assistant import Assistant, Message
 from app.cli import main
 from app.settings import Settings
+from mlx_spec.diagnose import Verdict
 from mlx_spec.events import Round
 from mlx_spec.metrics import Metrics
 
@@ -41,6 +42,9 @@ class ScriptedAssistant:
         self.asked: list[Message] = []
         self.stopped = threading.Event()
         self.closed = False
+        self.verdict: Verdict | None = None
+        self.calls = self.called = 0  # of a measurement: left, made
+        self.unkept: str | None = None
 
     def load(self, settings: Settings, progress: Callable[[str], None]) -> ScriptedAssistant:
         progress("Loading the script")
@@ -50,6 +54,7 @@ class ScriptedAssistant:
     def answer(self, messages: Sequence[Message]) -> Generator[Round, None, None]:
         self.asked = list(messages)
         self.metrics = Metrics(state=self.metrics.state, reason=self.metrics.reason, source="lookup")
+        self.metrics.verdict = self.verdict
         for i, entry in enumerate(self.rounds):
             if self.stopped.is_set():
                 yield Round(finish_reason="interrupt")
@@ -62,6 +67,15 @@ class ScriptedAssistant:
             self.metrics.record(entry.k, entry.accepted, len(entry.tokens), seconds=0.5 + i)
             self.metrics.context_used = 10 + self.metrics.completion_tokens
             yield entry
+
+    def measure(self) -> Generator[None, None, None]:
+        for _ in range(self.calls):
+            self.calls -= 1
+            self.called += 1
+            yield
+
+    def keep(self) -> str | None:
+        return self.unkept
 
     def stop(self) -> None:
         self.stopped.set()

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from rich.text import Text
+from textual import events
 from textual.app import App, ComposeResult
 from textual.binding import Binding
 from textual.containers import Horizontal
@@ -77,6 +78,7 @@ class Chat(App[int]):
         self._doing = "Loading the model."
         self._show_origins = False
         self._history = History()
+        self._wide = False
         self._show_panel: bool | None = None  # as the width has it, until the user says
         self._asked_to_quit = -QUIT_WITHIN
         self.failure: Failed | None = None
@@ -144,8 +146,7 @@ class Chat(App[int]):
         for warning in event.warnings:
             self.query_one(Transcript).notify_reader(Notice("!", warning))
         self.facts = replace(self.facts, context_limit=event.context_limit)
-        self._change(State.READY)
-        self._say(event.snapshot.speculation)
+        self._change(State.READY, snapshot=event.snapshot)
         if self.conversation.question is not None:
             self._request()
 
@@ -259,8 +260,9 @@ class Chat(App[int]):
         self._show_panel = not self.query_one(Panel).display
         self._show_insight()
 
-    def on_resize(self) -> None:
+    def on_resize(self, event: events.Resize) -> None:
         """A terminal that became wide, or narrow."""
+        self._wide = event.size.width >= PANEL_FROM
         self._show_insight()
 
     # Words
@@ -281,7 +283,7 @@ class Chat(App[int]):
 
     def _show_insight(self) -> None:
         panel, now = self.query_one(Panel), self.facts.snapshot
-        panel.display = self.size.width >= PANEL_FROM if self._show_panel is None else self._show_panel
+        panel.display = self._wide if self._show_panel is None else self._show_panel
         if now is not None:
             self.query_one(Banner).verdict = now.verdict
             panel.insight = Insight(now, self._history, self._history.rounds)

@@ -84,7 +84,7 @@ def _costs(facts: dict[str, Any]) -> Iterator[Text]:
         return
     yield from map(Text, drawn)
     yield Text(f"      {plot.LEGEND}", palette.MUTED)
-    yield Text(f"serial index {_number(facts.get('serial_index'), '{:.2f}')} (0 parallel, 1 serial)")
+    yield Text(f"serial index {_number(facts.get('serial_index'), '{:.2f}')} (1 is serial)")
 
 
 def _hazards(snapshot: Snapshot) -> Iterator[Text]:
