@@ -20,7 +20,8 @@ from mlx_spec.exactness import StrictVerifier
 from mlx_spec.generation import Generation
 from mlx_spec.metrics import Metrics
 from mlx_spec.options import EngineOptions, Limits, Sampling
-from mlx_spec.policy.controller import Controller, FixedK, TrialK
+from mlx_spec.policy.auto import AutoK
+from mlx_spec.policy.controller import Controller, FixedK, Off
 from mlx_spec.sampling import Sampler
 from mlx_spec.session import Session
 from mlx_spec.text import TextStream, decoder, vocabulary
@@ -64,10 +65,10 @@ class Engine:
         self._decode = decoder(target.tokenizer)
         self._end_tokens = frozenset(target.tokenizer.eos_token_ids)
         self._newline = target.tokenizer.encode("\n", add_special_tokens=False)
-        self._strict = self._choose_strict()
         self._target_bytes = parameter_bytes(target.model)
         self._trace = Trace(trace) if trace else None
         self._controller = self._choose_controller()
+        self._strict = self._choose_strict()
         self._stopping = threading.Event()
         self._latest: Callable[[], Generator[Round, None, None] | None] = lambda: None
         self.context_limit = self._choose_context(target.info.context_length)
@@ -84,18 +85,17 @@ class Engine:
 
     def _choose_controller(self) -> Controller:
         if self.source is None:
-            return FixedK(0, "no draft source was chosen")
+            return Off("no draft source was chosen", by_user=True)
         if reason := self.session.target.cannot_roll_back or self.source.unable:
-            return FixedK(0, reason)
+            return Off(reason)
         if self.options.k == 0:
-            return FixedK(0, "K was set to 0")
-        return TrialK() if self.options.k == "auto" else FixedK(int(self.options.k))
+            return Off("K was set to 0", by_user=True)
+        return AutoK(self.source.name) if self.options.k == "auto" else FixedK(int(self.options.k))
 
     def _choose_strict(self) -> StrictVerifier | None:
         if self.options.exactness == "fast":
             return None
-        most = TrialK.K if self.options.k == "auto" else int(self.options.k)
-        return StrictVerifier(self.session.target, rows=most + 1)
+        return StrictVerifier(self.session.target, rows=self._controller.most + 1)
 
     def _fresh_metrics(self) -> Metrics:
         return Metrics(

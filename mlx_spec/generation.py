@@ -13,7 +13,8 @@ from mlx_spec.exactness import StrictVerifier
 from mlx_spec.metrics import Metrics
 from mlx_spec.noise import Noise
 from mlx_spec.plain import PlainDecoder
-from mlx_spec.policy.controller import Controller, Step
+from mlx_spec.policy.controller import Controller
+from mlx_spec.policy.step import Step
 from mlx_spec.round import Outcome, verify
 from mlx_spec.sampling import Sampler
 from mlx_spec.session import Session
@@ -117,6 +118,7 @@ class Generation:
             self._cache_notes.begin(committed, reused, chunk)
         if self._speculates and self._source and not self._stopped():
             self._source.begin(committed, self._sampler)
+            self._controller.begin(len(committed))
             if self._strict:
                 self._strict.measure(committed, self._sampler)
 

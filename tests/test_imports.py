@@ -79,7 +79,7 @@ def test_policy_decides_without_mlx(path: Path) -> None:
         "mlx_spec.errors",
         "mlx_spec.events",
         "mlx_spec.options",
-        "mlx_spec.policy.controller",
+        "mlx_spec.policy.auto",
         "models",
         "models.locations",
     ],

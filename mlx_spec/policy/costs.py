@@ -9,9 +9,11 @@ cannot tell a slower machine from a dearer round.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
+
+from mlx_spec.policy.step import Step
 
 CLIFF = 1.3  # V(M)/V(M-1) above this is a step that kernels make, not noise
 
@@ -85,3 +87,210 @@ def _between(known: Mapping[int, float], at: int) -> float:
         slope = max(0.0, (known[below] - known[before]) / (below - before)) if before < below else 0.0
         return known[below] + slope * (at - below)
     return known[below] + (known[above] - known[below]) * (at - below) / (above - below)
+
+
+class Costs:
+    """What rounds of one source cost against plain steps, learned while running.
+
+    A filter over log time = scale + ratio(K) + noise, with a variance for each; the ratio of a plain
+    step is 0 by definition. Outliers count as three deviations; three alike in a row are a change:
+    of K's ratio if a step of another K has just been seen, else of the machine.
+
+    Attributes:
+        ratios: seconds of a round over those of a plain step, by K; at 0, of a step in which the source
+            was asked and had nothing.
+        scale: seconds a plain step would take now, followed through rounds too; None until known.
+        anchor: the same by the latest plain steps alone.
+    """
+
+    WARM_UP = 2  # first plain steps after a round, not typical
+    UNKNOWN_SLOPE = 0.25  # guess for a row, in plain steps, where nothing was measured
+    UNKNOWN, GUESSED, MEASURED = 0.25, 0.02, 0.003  # variances of log ratios before rounds are seen
+    DRIFT = 1e-4  # variance a step of the log scale
+    LOOSENING = 4e-4  # variance a round of what plain steps said of the scale
+    AGING = 1e-6  # variance a round of a log ratio
+    JUMP = 1.0  # variance of the log scale after a change of the machine
+    KEEN = 0.9  # how fast a run of one K stops telling of its ratio, a round
+    SURPRISES = 3
+
+    def __init__(self, tables: Sequence[CostTable], most: int) -> None:
+        """Args:
+        tables: of a probe, one a depth; may be empty.
+        most: the largest K.
+        """
+        self._tables = sorted(tables, key=lambda table: table.depth)
+        self._most = most
+        self.table: CostTable | None = None
+        self._corrections: dict[int, float] = {}
+        self._variances: dict[int, float] = {}
+        self._log_scale: float | None = None
+        self._scale_variance = 0.01
+        self.scale: float | None = None
+        self.anchor: float | None = None
+        self._noise = 0.0025
+        self._loose = 0.0
+        self._surprises = 0
+        self._k: int | None = None
+        self._run = 0
+        self.ratios: list[float] = []
+        self._move_to(0)
+        if self.table is not None and self.table.fresh:
+            self._set_scale(math.log(self.table.plain))
+            self.anchor = self.table.plain
+
+    def begin(self, depth: int) -> None:
+        """Take note of a new answer after `depth` tokens: time has passed, its first steps are untypical."""
+        self._k, self._run = None, 0
+        self._loose = max(self._loose, 0.05)
+        self._move_to(depth)
+
+    def _move_to(self, depth: int) -> None:
+        near = min(self._tables, key=lambda table: abs(table.depth - depth), default=None)
+        if near is not self.table or not self.ratios:
+            self.table = near
+            self._variances = {k: v + self.MEASURED for k, v in self._variances.items()}
+            self._refresh()
+
+    def _base(self, k: int) -> float:
+        if self.table is None:
+            return 1 + self.UNKNOWN_SLOPE * k
+        return self.table.round(k) / self.table.plain
+
+    def _correction(self, k: int) -> float:
+        """Of a K that was not tried: between those of the neighbours that were, none of them K=0."""
+        if k in self._corrections:
+            return self._corrections[k]
+        tried = sorted(n for n in self._corrections if n > 0)
+        if not tried or k == 0:
+            return 0.0
+        known = {0: 0.0, **{n: self._corrections[n] for n in tried}}
+        below = max(n for n in known if n < k)
+        above = min((n for n in known if n > k), default=None)
+        if above is None:
+            return known[below]
+        return known[below] + (known[above] - known[below]) * (k - below) / (above - below)
+
+    def _refresh(self) -> None:
+        self.ratios = [self._base(k) * math.exp(self._correction(k)) for k in range(self._most + 1)]
+
+    def variance(self, k: int) -> float:
+        """Of the log ratio of K."""
+        if k in self._variances:
+            return self._variances[k]
+        if self.table is None:
+            tried = [abs(n - k) for n in self._corrections if n > 0]
+            return min(self.UNKNOWN, self.GUESSED * min(tried)) if tried else self.UNKNOWN
+        return self.MEASURED if k + 1 in self.table.verify else self.GUESSED
+
+    def known(self, k: int) -> bool:
+        """Whether the ratio of K was measured, by a table or by rounds, and not interpolated."""
+        return k in self._corrections or (self.table is not None and k + 1 in self.table.verify)
+
+    @property
+    def scale_variance(self) -> float:
+        """Of the log of the scale, against what plain steps would say."""
+        return self._scale_variance + self._loose
+
+    @property
+    def settled(self) -> bool:
+        """Whether the latest steps are plain ones that tell the scale."""
+        return self._k is None and self._run > self.WARM_UP + 1 and self._surprises == 0
+
+    def observe(self, step: Step) -> None:
+        """Take note of a step's time."""
+        if self._tables and self._run % 64 == 63:
+            self._move_to(step.depth)
+        if step.seconds <= 0:  # a clock too coarse for this step
+            return
+        k = step.drafted if step.asked else None
+        self._run = self._run + 1 if k == self._k else 1
+        self._k = k
+        if k is None:
+            self._observe_plain(math.log(step.seconds))
+        else:
+            self._observe_round(k, math.log(step.seconds))
+
+    def _set_scale(self, value: float) -> None:
+        self._log_scale = value
+        self.scale = math.exp(value)
+
+    def _surprise(self, error: float, variance: float) -> float:
+        """The error, at most three deviations; counts those beyond, in a row and of one sign."""
+        limit = 3 * math.sqrt(variance)
+        if abs(error) <= limit:
+            self._surprises = 0
+            return error
+        sign = 1 if error > 0 else -1
+        self._surprises = self._surprises + sign if self._surprises * sign > 0 else sign
+        return sign * limit
+
+    def _observe_plain(self, log_time: float) -> None:
+        if self._run <= self.WARM_UP:
+            return
+        if self._log_scale is None:
+            self._set_scale(log_time)
+            self._scale_variance = self._noise
+        else:
+            before = self._scale_variance + self._loose
+            error = self._surprise(log_time - self._log_scale, before + self._noise)
+            gain = before / (before + self._noise)
+            self._set_scale(self._log_scale + gain * error)
+            self._scale_variance = before * (1 - gain) + self.DRIFT
+            self._noise = min(max(self._noise + 0.03 * (error * error - before - self._noise), 4e-4), 0.04)
+            if abs(self._surprises) >= self.SURPRISES:
+                self._scale_variance, self._surprises = self.JUMP, 0
+        self._loose = 0.0
+        self.anchor = self.scale
+
+    def _observe_round(self, k: int, log_time: float) -> None:
+        log_ratio = math.log(self.ratios[k])
+        if self._log_scale is None:
+            if self.table is None:  # nothing to compare with
+                return
+            self._set_scale(log_time - log_ratio)
+            self.anchor = self.scale
+            self._scale_variance = 0.02
+        assert self._log_scale is not None
+        keen = self.KEEN ** (self._run - 1)
+        own = self.variance(k)
+        counted = own * keen
+        total = self._scale_variance + counted + self._noise
+        error = self._surprise(log_time - self._log_scale - log_ratio, total)
+        self._set_scale(self._log_scale + self._scale_variance / total * error)
+        self._scale_variance += self.DRIFT - self._scale_variance**2 / total
+        self._corrections[k] = self._correction(k) + counted / total * error
+        self._variances[k] = own - counted * counted / total + self.AGING
+        self._loose = min(self._loose + self.LOOSENING, 0.5)
+        if abs(self._surprises) >= self.SURPRISES:
+            self._surprises = 0
+            if keen > 0.5:
+                self._variances[k] += self.UNKNOWN
+            else:
+                self._scale_variance = self.JUMP
+        self._refresh()
+
+    def verify_cost(self) -> dict[int, float]:
+        """V(M) by M, as far as measured. Rounds refine a table where they are nothing but verification."""
+        if self.table is None:
+            return {}
+        costs = {m: self.table.ratio(m) for m in sorted(self.table.verify)}
+        if not self.table.draft:
+            costs = {m: v * math.exp(self._correction(m - 1)) if m > 1 else v for m, v in costs.items()}
+        return costs
+
+    def as_dict(self) -> dict[str, Any]:
+        """What was learned, for JSON; the scale is left out, since it will have moved on."""
+        return {
+            "tables": [table.as_dict() for table in self._tables],
+            "corrections": {str(k): v for k, v in self._corrections.items()},
+            "variances": {str(k): v for k, v in self._variances.items()},
+        }
+
+    @classmethod
+    def from_dict(cls, kept: Mapping[str, Any], most: int) -> Costs:
+        """From `as_dict`."""
+        costs = cls([CostTable.from_dict(table) for table in kept["tables"]], most)
+        costs._corrections = {int(k): v for k, v in kept["corrections"].items() if int(k) <= most}
+        costs._variances = {int(k): v for k, v in kept["variances"].items() if int(k) <= most}
+        costs._refresh()
+        return costs

@@ -17,7 +17,8 @@ from mlx_spec import engine as engine_module
 from mlx_spec.drafts.base import Draft
 from mlx_spec.engine import Engine
 from mlx_spec.options import Limits, Sampling
-from mlx_spec.policy.controller import State, Step
+from mlx_spec.policy.controller import State
+from mlx_spec.policy.step import Step
 from mlx_spec.sampling import Dice
 
 from .enumeration import EnumeratingDice, law_of
@@ -110,6 +111,9 @@ class ToyController:
         self._schedule = schedule
         self._state = schedule.start
         self._emitted = 0
+
+    def begin(self, depth: int) -> None:
+        """A schedule starts with the controller."""
 
     def next_k(self) -> int:
         return self._schedule.k(self._state, self._emitted)
