@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import mlx.core as mx
 import pytest
-from tiny import tiny_loaded
+from tiny import FAMILIES, tiny_loaded
 
 from mlx_spec.caches import CachedModel
 from mlx_spec.drafts.base import NOTHING, Draft
@@ -181,31 +180,35 @@ def test_numbers_survive_json_and_damage_is_refused() -> None:
             Measured.from_json({**found.as_json(), **damage})
 
 
-def cached_and_source(family: str, **changes: Any) -> tuple[CachedModel, ModelDraft, Sampler]:
-    loaded = tiny_loaded(family, **changes)
-    target = CachedModel(loaded.model, vocabulary=loaded.info.vocab_size)
-    target.prefill(TEXT[:-1], 8)
+@pytest.mark.parametrize("rows", [0, 40])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_cache_and_source_of_every_family_go_on_as_if_nothing_had_been(family: str, rows: int) -> None:
+    loaded = tiny_loaded(family)
+    vocabulary = loaded.info.vocab_size
+    text = [3 + (7 * i + i * i) % 29 for i in range(rows + 1)]
     sampler = Sampler(Sampling())
-    source = ModelDraft("self", loaded.model, EngineOptions(), vocabulary=loaded.info.vocab_size)
-    source.begin(TEXT, sampler)
-    return target, source, sampler
 
+    def target_and_source() -> tuple[CachedModel, ModelDraft]:
+        target = CachedModel(loaded.model, vocabulary=vocabulary)
+        target.prefill(text[:-1], 8)
+        source = ModelDraft("self", loaded.model, EngineOptions(), vocabulary=vocabulary)
+        source.begin(text, sampler)
+        return target, source
 
-@pytest.mark.parametrize("family", ["llama", "qwen3"])
-def test_cache_and_source_of_a_real_family_are_as_before(family: str) -> None:
-    target, source, sampler = cached_and_source(family)
-    expected = target.forward(mx.array(TEXT[-1:]))
-    mx.eval(expected)
-    target.keep(len(TEXT) - 1)
-    proposal = source.propose(3).tokens.tolist()
-    source.commit([], 0)
-    found = Probe(target, source, TEXT, sampler, most_rows=5, vocabulary=32, order=random.Random(1))
-    for calls, _ in enumerate(found.calls()):
-        if calls == 70:
-            break
-    assert target.rows == len(TEXT) - 1
-    assert mx.array_equal(target.forward(mx.array(TEXT[-1:])), expected)
-    assert source.propose(3).tokens.tolist() == proposal
+    def goes_on(target: CachedModel, source: ModelDraft) -> tuple[mx.array, list[int]]:
+        logits = [target.forward(mx.array([token])) for token in (text[-1], 5, 9)]
+        return mx.concatenate(logits), source.propose(3).tokens.tolist()  # type: ignore[return-value]
+
+    target, source = target_and_source()
+    found = Probe(target, source, text, sampler, most_rows=6, vocabulary=vocabulary)
+    for _, _ in zip(range(26), found.calls(), strict=False):  # the first block, with every kind of call
+        pass
+    assert found.measured is not None
+    assert target.rows == rows
+    expected, proposed = goes_on(*target_and_source())
+    logits, proposal = goes_on(target, source)
+    assert mx.allclose(logits, expected, atol=1e-5)
+    assert proposal == proposed
 
 
 def test_a_source_with_nothing_to_propose_costs_what_asking_costs() -> None:

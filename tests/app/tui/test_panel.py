@@ -101,7 +101,7 @@ def test_each_kind_has_its_own_symbol_and_words() -> None:
 
 def test_the_status_line_says_state_and_verdict_before_any_number() -> None:
     facts = Facts(State.GENERATING, snapshot(), 8192)
-    assert line(facts, 110).plain.startswith("● generating  ‖ parked: verification  K 0")
+    assert line(facts, 110).plain.startswith("● generating  ‖ parked: verification   K 0")
     assert line(facts, 76).plain == "● generating  ‖ parked K 0 9.6 tok/s rate 70% len 2.40 ctx 300/8192"
 
 
