@@ -15,7 +15,7 @@ def assert_like_fresh(engine: Engine, tolerance: float = 1e-4) -> None:
     assert session.target.rows == len(session.committed) - 1
     _assert_same_next(session.target, session.committed, tolerance)
     if isinstance(engine.source, ModelDraft) and engine.metrics.state != "off":
-        cached = engine.source._model
+        cached = engine.source.cached
         assert engine.source._committed == session.committed
         assert cached.rows <= len(session.committed) - 1
         _assert_same_next(cached, session.committed, tolerance)

@@ -289,7 +289,7 @@ def test_a_failure_leaves_nothing_behind(target, place, at, monkeypatch):
     """Whatever fails, and wherever: the next turn gives what a fresh engine gives."""
     engine = Engine(target, "self", k=4, prefill_chunk=8)
     first = tokens(run(engine, max_tokens=30))
-    inner: Any = {"target": engine.session.target, "source": engine.source._model}.get(place, engine.source)  # type: ignore[union-attr]
+    inner: Any = {"target": engine.session.target, "source": engine.source.cached}.get(place, engine.source)  # type: ignore[union-attr]
     method = {"target": "forward", "source": "forward"}.get(place, place)
     other = PROMPT[:4] + letters("quite another text that takes some chunks")
     with monkeypatch.context() as patch:
