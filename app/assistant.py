@@ -89,7 +89,7 @@ class Assistant:
         if warning:
             self.warnings.append(warning)
         try:
-            self._engine.learn(kept.depths, kept.controller)
+            self._engine.recall(kept.depths, kept.controller)
         except (KeyError, TypeError, ValueError, AttributeError):
             self.warnings.append(self._measurements.unusable("it is damaged"))
 

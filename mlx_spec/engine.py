@@ -15,7 +15,9 @@ from typing import Any, TextIO
 import mlx.core as mx
 
 from mlx_spec import drafts, snapshot
+from mlx_spec.backend import Backend
 from mlx_spec.caches import CachedModel, parameter_bytes
+from mlx_spec.diagnose import Verdict, diagnose
 from mlx_spec.drafts.base import DraftSource
 from mlx_spec.errors import EmptyPrompt, PromptTooLong, SpecError
 from mlx_spec.events import Round
@@ -27,6 +29,7 @@ from mlx_spec.options import EngineOptions, Limits, Sampling
 from mlx_spec.paranoid import Paranoid
 from mlx_spec.policy.auto import AutoK
 from mlx_spec.policy.controller import Controller, FixedK, Off
+from mlx_spec.probe import Probe
 from mlx_spec.reading import Reading, chunk_size
 from mlx_spec.sampling import Sampler
 from mlx_spec.session import Session
@@ -75,6 +78,7 @@ class Engine:
         self._target_bytes = parameter_bytes(target.model)
         self._trace = Trace(trace) if trace else None
         self._controller = self._choose_controller()
+        self._backend = Backend(self._controller)
         self._strict = self._choose_strict()
         self._stopping = threading.Event()
         self._latest: Callable[[], Generator[Round, None, None] | None] = lambda: None
@@ -108,6 +112,7 @@ class Engine:
         return Metrics(
             state=self._controller.state,
             reason=self._controller.reason,
+            verdict=self.verdict,
             source=self.source.name if self.source else None,
             context_limit=self.context_limit,
             target_bytes=self._target_bytes,
@@ -155,6 +160,7 @@ class Engine:
             end_tokens=self._end_tokens,
             room=room,
             stopped=self._stopping.is_set,
+            judge=lambda: self.verdict,
             forget=self.close,
         )
         reading = Reading(chunk_size(self.options), self._stopping.is_set, progress)
@@ -223,6 +229,62 @@ class Engine:
         self._end_unfinished()
         self.close()
         snapshot.adopt(self.session, arrays, facts, self._identity)
+
+    @property
+    def verdict(self) -> Verdict:
+        """What speculation does here and why, with the numbers behind it."""
+        return diagnose(self._controller)
+
+    def measure(self) -> Generator[None, None, None]:
+        """Measure what rounds cost at the present depth, unless that is known; for when nobody waits.
+
+        Yields after each forward pass. It may be left there: what was found is used, and every row and
+        the source are as before.
+        """
+        self._end_unfinished()
+        if not self._backend.wants(self.session.target.rows):
+            return
+        probe = self._probe()
+        try:
+            yield from probe.calls()
+        except GeneratorExit:
+            raise
+        except BaseException:
+            self.close()
+            raise
+        finally:
+            if found := probe.measured:
+                self._backend.take(found, complete=probe.done)
+                self.metrics.verdict = self.verdict
+
+    def _probe(self) -> Probe:
+        sampler, source = self.sampler(Sampling(), 0), self.source
+        committed = self.session.committed or [min(self._end_tokens, default=0)]
+        if source is not None:
+            source.begin(committed, sampler)
+            if source.behind or self._backend.knows_drafting:
+                source = None  # reading a long text takes time that nobody may be there to give
+        return Probe(
+            self.session.target,
+            source,
+            committed,
+            sampler,
+            most_rows=self._controller.most + 1,
+            vocabulary=self._vocabulary,
+        )
+
+    def recall(self, depths: Mapping[int, Any], controller: Mapping[str, Any] | None) -> None:
+        """Take up what `learnt` gave in an earlier run of the same pair on the same backend.
+
+        Raises:
+            KeyError, TypeError, ValueError, AttributeError: that is damaged.
+        """
+        self._backend.recall(depths, controller)
+        self.metrics.verdict = self.verdict
+
+    def learnt(self) -> dict[str, Any]:
+        """What was measured and learnt, JSON-ready: `depths` and `controller`."""
+        return self._backend.learnt()
 
     @cached_property
     def _identity(self) -> dict[str, str]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Generator
 
 import mlx.core as mx
 
+from mlx_spec.diagnose import Verdict
 from mlx_spec.drafts.base import NOTHING, DraftSource
 from mlx_spec.errors import BrokenInvariant
 from mlx_spec.events import FinishReason, Round
@@ -15,7 +16,7 @@ from mlx_spec.metrics import Metrics
 from mlx_spec.noise import Noise
 from mlx_spec.paranoid import Paranoid
 from mlx_spec.plain import PlainDecoder
-from mlx_spec.policy.controller import Controller
+from mlx_spec.policy.controller import Controller, State
 from mlx_spec.policy.step import Step
 from mlx_spec.reading import Reading
 from mlx_spec.round import Outcome, verify
@@ -24,6 +25,7 @@ from mlx_spec.session import Session
 from mlx_spec.text import Released, TextStream
 from mlx_spec.trace import Trace
 
+JUDGE_EVERY = 16  # rounds between verdicts; one takes more time than a plain step may spare
 CLEAR_EVERY = 256  # rounds between returns of MLX's unused buffers to the system
 
 
@@ -45,6 +47,7 @@ class Generation:
         end_tokens: Collection[int],
         room: int,
         stopped: Callable[[], bool],
+        judge: Callable[[], Verdict],
         forget: Callable[[], None],
     ) -> None:
         """Args:
@@ -60,6 +63,7 @@ class Generation:
         end_tokens: end the answer, and are no part of it.
         room: tokens at most.
         stopped: asked between rounds.
+        judge: gives the verdict of the moment.
         forget: drops all caches; called after a failure, when nobody knows how far a forward got.
         """
         self._session = session
@@ -76,6 +80,7 @@ class Generation:
         self._end_tokens = end_tokens
         self._room = room
         self._stopped = stopped
+        self._judge = judge
         self._forget = forget
         self._plain = PlainDecoder(session.target, sampler)
         self._stood_down: str | None = None  # why the source is asked no more in this answer
@@ -255,11 +260,22 @@ class Generation:
         metrics.completion_tokens -= dropped
         metrics.k = self._controller.next_k()
         metrics.context_used = len(self._session.committed)
-        metrics.state, metrics.reason = self._controller.state, self._controller.reason
         if self._stood_down:
-            metrics.k, metrics.state, metrics.reason = 0, "parked", self._stood_down
-        if sum(metrics.k_histogram.values()) % CLEAR_EVERY == 0:
+            metrics.k = 0
+        steps = sum(metrics.k_histogram.values())
+        if steps % JUDGE_EVERY == 0 or metrics.state != self._state:
+            self._judge_now()
+        if steps % CLEAR_EVERY == 0:
             mx.clear_cache()
+
+    @property
+    def _state(self) -> State:
+        return "parked" if self._stood_down else self._controller.state
+
+    def _judge_now(self) -> None:
+        metrics = self._metrics
+        metrics.state, metrics.reason = self._state, self._stood_down or self._controller.reason
+        metrics.verdict = self._judge()
 
     def _trace_round(self, outcome: Outcome, committed: int, seconds: float) -> None:
         if self._trace:
@@ -276,6 +292,7 @@ class Generation:
     def _close(self, finish: FinishReason) -> None:
         metrics = self._metrics
         metrics.finish_reason = finish
+        self._judge_now()
         if self._strict:
             metrics.band = self._strict.band
             metrics.reverified, metrics.replayed = self._strict.reverified, self._strict.replayed

@@ -134,9 +134,25 @@ class Costs:
         self._run = 0
         self.ratios: list[float] = []
         self._move_to(0)
+        self._start_from_table()
+
+    def _start_from_table(self) -> None:
         if self.table is not None and self.table.fresh:
             self._set_scale(math.log(self.table.plain))
             self.anchor = self.table.plain
+
+    def learn(self, table: CostTable) -> None:
+        """Take a table of a probe, in place of one of the same depth. What rounds told stands."""
+        tried = {k: self.ratios[k] for k in self._corrections}
+        self._tables = sorted(
+            [*(other for other in self._tables if other.depth != table.depth), table],
+            key=lambda other: other.depth,
+        )
+        self.table = min(self._tables, key=lambda other: abs(other.depth - table.depth))
+        self._corrections = {k: math.log(ratio / self._base(k)) for k, ratio in tried.items()}
+        self._refresh()
+        if self._log_scale is None:
+            self._start_from_table()
 
     def begin(self, depth: int) -> None:
         """Take note of a new answer after `depth` tokens: time has passed, its first steps are untypical."""

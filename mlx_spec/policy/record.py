@@ -33,6 +33,11 @@ class Record:
         self.paired = any(table.fresh for table in tables)
         self.depth = 0
 
+    def learn(self, table: CostTable) -> None:
+        """Take what a probe measured meanwhile."""
+        self.costs.learn(table)
+        self.paired = self.paired or table.fresh
+
     def begin(self, depth: int) -> None:
         """Take note of a new answer after `depth` committed tokens."""
         self.depth = depth

@@ -1,0 +1,69 @@
+"""What is known of the costs of one pair on one backend: from probes, and from earlier runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from mlx_spec.measured import Measured, bucket
+from mlx_spec.policy.auto import AutoK
+from mlx_spec.policy.controller import Controller
+
+
+class Backend:
+    """Gathers measurements, one for each bucket of depths, and hands them to the controller."""
+
+    def __init__(self, controller: Controller) -> None:
+        self._controller = controller
+        self._record = controller.record
+        self._measured: dict[int, Measured] = {}
+        self._complete: set[int] = set()
+
+    def wants(self, depth: int) -> bool:
+        """Whether measuring at `depth` tokens would tell anything that somebody needs."""
+        return self._record is not None and bucket(depth) not in self._complete
+
+    @property
+    def knows_drafting(self) -> bool:
+        """Whether the source's cost was measured at any depth."""
+        return any(found.drafts for found in self._measured.values())
+
+    def take(self, found: Measured, *, complete: bool) -> None:
+        """Take a measurement of this session.
+
+        Args:
+            found: from a probe. Without draft costs, those of another depth stand in.
+            complete: the probe had all the time that it wanted.
+        """
+        if not found.drafts and self.knows_drafting:
+            drafts = next(other.drafts for other in self._measured.values() if other.drafts)
+            found = replace(found, drafts=drafts)
+        self._add(found, fresh=True)
+        if complete:
+            self._complete.add(bucket(found.depth))
+
+    def _add(self, found: Measured, *, fresh: bool) -> None:
+        self._measured[bucket(found.depth)] = found
+        if self._record is not None:
+            self._record.learn(found.costs(fresh=fresh))
+
+    def recall(self, depths: Mapping[int, Any], controller: Mapping[str, Any] | None) -> None:
+        """Take up what `learnt` gave in an earlier run of the same pair on the same backend.
+
+        Raises:
+            KeyError, TypeError, ValueError, AttributeError: that is damaged; nothing of it was taken up.
+        """
+        found = [Measured.from_json(data) for data in depths.values()]
+        if controller is not None and isinstance(self._controller, AutoK):
+            self._controller.restore(controller)
+            self._record = self._controller.record
+        for measured in found:
+            self._add(measured, fresh=False)
+            self._complete.add(bucket(measured.depth))
+
+    def learnt(self) -> dict[str, Any]:
+        """What is worth keeping for another run: `depths` and `controller`, JSON-ready."""
+        kept = {depth: self._measured[depth].as_json() for depth in sorted(self._complete)}
+        auto = self._controller if isinstance(self._controller, AutoK) else None
+        return {"depths": kept, "controller": auto.as_dict() if auto else None}
