@@ -118,9 +118,10 @@ class Assistant:
 
     def keep(self) -> str | None:
         """Keep what was measured and learnt for the next start; a sentence if that failed."""
-        if self._measurements is None:
+        kept = Kept(**self._engine.learnt())
+        if self._measurements is None or kept == Kept():
             return None
-        return self._measurements.write(Kept(**self._engine.learnt()))
+        return self._measurements.write(kept)
 
     @property
     def metrics(self) -> Any:
