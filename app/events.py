@@ -29,6 +29,7 @@ class Snapshot:
         reason: why it is not speculating, in words.
         source: the draft source's name, or None.
         verdict: on speculation, with the numbers behind it; None while there is none.
+        kernel: which kernel is expected to verify, as an explanation; None where nobody knows.
         hazards: for each position in a draft, accepted / tested; None where none was tested.
         tested: how often each position was.
     """
@@ -44,6 +45,7 @@ class Snapshot:
     reason: str | None
     source: str | None
     verdict: Verdict | None = None
+    kernel: str | None = None
     hazards: tuple[float | None, ...] = ()
     tested: tuple[int, ...] = ()
 
@@ -62,6 +64,7 @@ class Snapshot:
             reason=metrics.reason,
             source=metrics.source,
             verdict=metrics.verdict,
+            kernel=metrics.kernel,
             hazards=tuple(metrics.acceptance_by_position),
             tested=tuple(metrics.tested_at),
         )

@@ -17,6 +17,7 @@ import mlx.core as mx
 from mlx_spec import drafts, snapshot
 from mlx_spec.backend import Backend
 from mlx_spec.caches import CachedModel, parameter_bytes
+from mlx_spec.device import explain, this_device
 from mlx_spec.diagnose import Verdict, diagnose
 from mlx_spec.drafts.base import DraftSource
 from mlx_spec.errors import EmptyPrompt, PromptTooLong, SpecError
@@ -35,6 +36,8 @@ from mlx_spec.sampling import Sampler
 from mlx_spec.session import Session
 from mlx_spec.text import TextStream, decoder, vocabulary
 from mlx_spec.trace import Trace
+
+USUAL_ROWS = 5  # of a verification, where something is to be said of any
 
 
 class Engine:
@@ -113,6 +116,7 @@ class Engine:
             state=self._controller.state,
             reason=self._controller.reason,
             verdict=self.verdict,
+            kernel=self._kernel,
             source=self.source.name if self.source else None,
             context_limit=self.context_limit,
             target_bytes=self._target_bytes,
@@ -289,6 +293,10 @@ class Engine:
     @cached_property
     def _identity(self) -> dict[str, str]:
         return identity(self._target, self.options.kv_bits)
+
+    @cached_property
+    def _kernel(self) -> str | None:
+        return explain(self._target.model, min(self._controller.most + 1, USUAL_ROWS), this_device())
 
     def _end_unfinished(self) -> None:
         if unfinished := self._latest():

@@ -42,7 +42,7 @@ def device(name: str, architecture: str, mlx: str) -> Device:
 
     Args:
         name, architecture: from `mx.device_info()`, such as `applegpu_g15s`.
-        mlx: `mx.__version__`.
+        mlx: the package's metadata.
     """
     found = re.fullmatch(r"applegpu_g(\d+)([a-z]?)", architecture)
     if not found:
@@ -65,7 +65,7 @@ class Kernel:
     def sentence(self, rows: int) -> str:
         """For people."""
         times = "once" if self.passes == 1 else f"{self.passes} times"
-        return f"MLX is expected to run {self.name} here, which reads the weights {times} for {rows} rows."
+        return f"{self.name} is expected, which reads the weights {times} for {rows} rows."
 
 
 def expected(

@@ -36,6 +36,7 @@ class Metrics:
         state, reason: of the controller; the reason is a clause, None while it speculates.
         source: the draft source's name, or None.
         verdict: on speculation, with the numbers behind it; renewed every few rounds.
+        kernel: which kernel is expected to verify a draft, as an explanation; None where nobody knows.
         finish_reason: why the answer ended; None while it runs.
         target_bytes, draft_bytes, kv_bytes, peak_bytes: memory at the end.
     """
@@ -62,6 +63,7 @@ class Metrics:
     reason: str | None = None
     source: str | None = None
     verdict: Verdict | None = None
+    kernel: str | None = None
     finish_reason: FinishReason | None = None
     band: float | None = None
     reverified: int = 0
@@ -147,6 +149,7 @@ class Metrics:
             "predicted": facts.get("predicted"),
             "verify_cost": {str(m): cost for m, cost in (facts.get("verify_cost") or {}).items()},
             "serial_index": facts.get("serial_index"),
+            "expected_kernel": self.kernel,
             "verdict": verdict
             and {"kind": verdict.kind, "cause": verdict.cause, "sentence": verdict.sentence},
         }

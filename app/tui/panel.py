@@ -12,6 +12,7 @@ from textual.app import RenderResult
 from textual.reactive import reactive
 from textual.widget import Widget
 
+from app.display import neutralise
 from app.events import Snapshot
 from app.tui import palette, plot, verdict
 
@@ -59,6 +60,8 @@ def lines(insight: Insight, width: int) -> Iterator[Text]:
     yield Text(f"predicted {_number(facts.get('predicted'), '{:.2f}x')}")
     yield Text()
     yield from _costs(facts)
+    if insight.snapshot.kernel:
+        yield Text(neutralise(insight.snapshot.kernel), palette.MUTED)
     yield Text()
     yield from _hazards(insight.snapshot)
     yield Text()

@@ -56,6 +56,7 @@ class Banner(Widget):
         max-height: 4;
         padding: 0 2;
     }
+    Banner.-told { display: block; }
     """
 
     verdict: reactive[Verdict | None] = reactive(None, layout=True)
@@ -63,7 +64,7 @@ class Banner(Widget):
     def watch_verdict(self, verdict: Verdict | None) -> None:
         """Show it only where there is something to tell."""
         told = verdict is not None and verdict.kind not in _SILENT and verdict.cause != "user"
-        self.display = told
+        self.set_class(told, "-told")
 
     def render(self) -> RenderResult:
         """Symbol and sentence."""

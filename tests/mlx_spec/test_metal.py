@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import mlx.nn as nn
 import pytest
+from tiny import tiny_loaded
 
+from mlx_spec.device import explain
 from mlx_spec.metal import device, expected
 
 
@@ -51,3 +54,29 @@ def test_widths_that_the_table_does_not_know_are_left_open() -> None:
 def test_chips_have_their_names() -> None:
     assert device("Apple M4 Pro", "applegpu_g16s", "0.32.4").chip == "M4"
     assert device("Apple M2 Ultra", "applegpu_g14d", "0.32.4").ultra
+
+
+M2 = device("Apple M2", "applegpu_g14g", "0.32.4")
+
+
+def test_a_quantized_model_is_explained_by_its_largest_matrix() -> None:
+    model = tiny_loaded("llama", hidden_size=64).model
+    assert explain(model, 5, M2) == (
+        "M2, MLX 0.32.4, float32: gemm is expected, which reads the weights once for 5 rows."
+    )
+    nn.quantize(model, group_size=32, bits=4)
+    assert explain(model, 5, M2) == (
+        "M2, MLX 0.32.4, affine 4-bit: qmv a row is expected, which reads the weights 5 times for 5 rows."
+    )
+
+
+def test_a_mixture_of_experts_is_read_row_by_row() -> None:
+    model = tiny_loaded("qwen3_moe", num_experts=64).model
+    nn.quantize(model, group_size=32, bits=4)
+    sentence = explain(model, 3, M2)
+    assert sentence is not None
+    assert "one gather a row" in sentence
+
+
+def test_without_metal_nothing_is_explained() -> None:
+    assert explain(tiny_loaded("llama").model, 5, device("AMD EPYC", "x86_64", "0.32.4")) is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -26,7 +27,7 @@ KINDS = [
 
 def snapshot(verdict: Verdict | None = PARKED, **changes: Any) -> Snapshot:
     facts = {"hazards": (0.81, 0.5, None), "tested": (40, 32, 0), **changes}
-    return Snapshot(0, 9.6, 0.7, 2.4, 0.4, 300, 64, "parked", "why", "self", verdict, **facts)
+    return Snapshot(0, 9.6, 0.7, 2.4, 0.4, 300, 64, "parked", "why", "self", verdict, None, **facts)
 
 
 def shown(now: Snapshot, history: History, width: int = WIDTH - 5) -> list[str]:
@@ -46,6 +47,13 @@ def test_the_panel_has_every_number() -> None:
     assert "  3 ░░░░░░░░░░░░░░░░ - of 0" in text
     assert "44300" in text
     assert "now 0; parked 2 of 5 rounds" in text
+
+
+def test_an_expected_kernel_is_told_where_it_is_known() -> None:
+    kernel = (
+        "M2, MLX 0.32.4, affine 4-bit: qmv a row is expected, which reads the weights 5 times for 5 rows."
+    )
+    assert kernel in shown(replace(snapshot(), kernel=kernel), History())
 
 
 def test_what_is_not_known_is_said() -> None:

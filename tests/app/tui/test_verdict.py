@@ -96,4 +96,5 @@ async def test_measurements_that_cannot_be_kept_are_said() -> None:
 
 async def test_a_tiny_terminal_keeps_the_status_line() -> None:
     async with chat(judged(PARKED), size=(40, 10)) as driver:
-        await driver.see("○ ready  ‖ parked: verification")
+        await driver.see("○ ready  ‖ parked")
+        assert not driver.app.query_one(Banner).display
