@@ -34,12 +34,12 @@ class AutoK:
     """
 
     HYSTERESIS = 0.02  # gain for which K changes
-    HOPE = 0.03  # possible gain for which it is tried
+    HOPE = 0.02  # possible gain for which it is tried
     BLOCK, FIRST_BLOCK = 8, 6  # plain steps that measure the baseline; the first two are not counted
     BLOCK_SHARE = 0.006  # of the time, at most, for them
     BLOCK_EVERY = 128  # plain steps' time, at least, between blocks
-    PROBE_EVERY = 16  # rounds
-    GAP, LONGEST_GAP = 8, 128  # tokens parked before it is tried again
+    PROBE_EVERY, FIRST_PROBE = 16, 2  # rounds; the second where the cost of K+1 is a guess
+    GAP, LONGEST_GAP = 8, 32  # tokens parked before it is tried again
     REST, LONGEST_REST = 64, 1024  # tokens, after evidence of a loss
 
     def __init__(self, source: str, tables: Sequence[CostTable] = (), most: int = K_MAX) -> None:
@@ -58,7 +58,9 @@ class AutoK:
         self._rest, self._next_rest = 0, self.REST
         self._gap, self._waited = 1, 1
         self._parked = True
+        self._idle = 0  # tokens since the source was last tested
         self._rounds = 0  # at the present K
+        self._streak = 0  # rounds since it was last parked
         self._since_block = 0.0  # plain steps' time
         self._expected: float | None = None
         self._before: float | None = None
@@ -119,6 +121,7 @@ class AutoK:
         else:
             self._budget.plain()
             self._waited += 1
+            self._idle += 1
             self._rest -= self._rest > 0
             if self._before is None:
                 self._before, self._expected = before, expected
@@ -142,6 +145,8 @@ class AutoK:
         cost = step.seconds / costs.scale
         self._since_block += cost
         self._evidence.observe(step.emitted - cost, max(step.drafted + 1, 2 * costs.ratios[step.drafted]))
+        self._streak += 1
+        self._idle = 0
         if step.drafted == self._k:
             self._rounds += 1
         if self._evidence.loses >= Evidence.ENOUGH:
@@ -150,7 +155,6 @@ class AutoK:
             self._parked, self._waited = True, 0
         elif self._evidence.pays >= Evidence.ENOUGH:
             self._next_rest, self._paying = self.REST, True
-            self._gap = self.GAP
 
     def _plan(self) -> None:
         """Decide on the next K."""
@@ -180,6 +184,9 @@ class AutoK:
         if best and values[best] > 1:
             return self._one_more(best, values) if best == self._k else best
         self._parked, self._waited = True, 0
+        if self._streak >= self.GAP:
+            self._gap = self.GAP
+        self._streak = 0
         return 0
 
     def _affordable(self) -> list[int]:
@@ -188,10 +195,12 @@ class AutoK:
 
     def _one_more(self, k: int, values: list[float]) -> int:
         """K+1 instead of K every some rounds, where hazards further on may turn out better than thought."""
-        if k == self.most or self._rounds < self.PROBE_EVERY:
+        costs, more = self.record.costs, k + 1
+        if k == self.most:
+            return k
+        if self._rounds < (self.PROBE_EVERY if costs.known(more) else self.FIRST_PROBE):
             return k
         self._rounds = 0
-        costs, more = self.record.costs, k + 1
         if costs.ratios[more] > CLIFF * costs.ratios[k] and values[more] < values[k]:
             return k
         return more if values[more] > 0.95 * values[k] else k
@@ -199,14 +208,12 @@ class AutoK:
     def _try(self) -> int:
         """Parked: the K that is predicted to pay, else the cheapest that could if the text had changed."""
         record = self.record
-        record.hazards.age(self._waited)
         self._waited = 0
         affordable = self._affordable()
         values = record.predictions(record.hazards.rates)
         best = max(affordable, key=values.__getitem__, default=0)
         if not best or values[best] <= 1 + self.HYSTERESIS:
-            rates = record.hazards.hopeful()
-            hopes = record.predictions(rates)
+            hopes = record.predictions(record.hazards.hopeful(self._idle))
             tokens = emitted(record.hazards.rates)
             able = [k for k in affordable if hopes[k] > 1 + self.HOPE]
             best = min(able, key=lambda k: record.costs.ratios[k] - tokens[k], default=0)

@@ -24,9 +24,11 @@ class Hazards:
     FORGET = 0.985  # weight that a round loses with each later one
     FAST = 0.8  # the same in the fast window
     STRENGTH = 8.0  # rounds that the hazard before is worth to the next
-    FIRST, FIRST_STRENGTH = 0.6, 2.0  # a_1 before anything is seen
+    FIRST, FIRST_STRENGTH = 0.7, 2.5  # a_1 before anything is seen
     PROPOSAL_FORGET = 0.95
-    CHANGED = 3.0  # deviations of the fast window from the slow one
+    STALE = 0.995  # weight that old tests lose with each token that nobody tested
+    HOPE = 1.64  # deviations that hope looks up
+    CHANGED = 3.7  # deviations of the fast window from the slow one
 
     def __init__(self, most: int) -> None:
         """Args:
@@ -90,13 +92,6 @@ class Hazards:
             before = self.rates[i] = (passed + strength * before) / (tested + strength)
             strength = self.STRENGTH
 
-    def age(self, tokens: int) -> None:
-        """Forget a little, since `tokens` were written that nobody tested."""
-        factor = 0.995**tokens
-        self._tested = [count * factor for count in self._tested]
-        self._passed = [count * factor for count in self._passed]
-        self._estimate()
-
     @property
     def proposal_rate(self) -> float:
         return self._proposed / self._asked
@@ -109,17 +104,20 @@ class Hazards:
             z: its half width in standard deviations.
         """
         strength = self.STRENGTH if i > 1 else self.FIRST_STRENGTH
-        n, rate = self._tested[i - 1] + strength, self.rates[i - 1]
-        middle = (rate + z * z / (2 * n)) / (1 + z * z / n)
-        half = z / (1 + z * z / n) * math.sqrt(rate * (1 - rate) / n + z * z / (4 * n * n))
-        return max(0.0, middle - half), min(1.0, middle + half)
+        return _wilson(self.rates[i - 1], self._tested[i - 1] + strength, z)
 
-    def hopeful(self, z: float = 1.64) -> list[float]:
-        """Hazards if the first one is at the upper end of what is possible, and the others follow it."""
-        before = self.bounds(1, z)[1]
+    def hopeful(self, idle: int) -> list[float]:
+        """Hazards if the first is at the upper end of what is possible, and the others follow it.
+
+        Args:
+            idle: tokens written since anything was tested; the text may have changed meanwhile.
+        """
+        stale = self.STALE**idle
+        n = stale * (self._tested[0] + self.FIRST_STRENGTH)
+        before = _wilson(self.rates[0], n, self.HOPE)[1]
         rates = [before]
         for tested, passed in zip(self._tested[1:], self._passed[1:], strict=True):
-            before = (passed + self.STRENGTH * before) / (tested + self.STRENGTH)
+            before = (stale * passed + self.STRENGTH * before) / (stale * tested + self.STRENGTH)
             rates.append(before)
         return rates
 
@@ -149,6 +147,13 @@ class Hazards:
         hazards._proposed, hazards._asked = map(float, kept["proposals"])
         hazards._estimate()
         return hazards
+
+
+def _wilson(rate: float, n: float, z: float) -> tuple[float, float]:
+    """Wilson's interval for a rate seen in n tests, z standard deviations to each side."""
+    middle = (rate + z * z / (2 * n)) / (1 + z * z / n)
+    half = z / (1 + z * z / n) * math.sqrt(rate * (1 - rate) / n + z * z / (4 * n * n))
+    return max(0.0, middle - half), min(1.0, middle + half)
 
 
 def emitted(rates: list[float]) -> list[float]:
