@@ -112,7 +112,7 @@ def test_a_fresh_seed_is_reported_so_that_it_can_be_repeated(target):
 def keeps_its_first_rows() -> Any:
     """A model with a cache of a kind that cannot go back."""
     loaded = tiny_loaded("llama", vocab=READABLE, seed=6)
-    loaded.model.make_cache = lambda: [RotatingKVCache(max_size=32, keep=4) for _ in loaded.model.layers]
+    loaded.model.make_cache = lambda: [RotatingKVCache(max_size=128, keep=4) for _ in loaded.model.layers]
     return without_ends(loaded)
 
 
