@@ -8,15 +8,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rich.text import Text
-from textual.app import RenderResult
+from textual.app import ComposeResult
+from textual.containers import VerticalScroll
 from textual.reactive import reactive
-from textual.widget import Widget
+from textual.widgets import Static
 
 from app.display import neutralise
 from app.events import Snapshot
 from app.tui import palette, plot, verdict
+from mlx_spec.diagnose import Verdict
 
 WIDTH = 42  # cells, frame included
+ROOMY = 26  # lines that hold everything
 _BAR = 16  # cells of a full hazard
 
 
@@ -50,22 +53,27 @@ class Insight:
     rounds: int
 
 
-def lines(insight: Insight, width: int) -> Iterator[Text]:
-    """The panel's lines for `width` cells."""
+def lines(insight: Insight, width: int, height: int) -> Iterator[Text]:
+    """The panel's lines for `width` cells; fewer of them where `height` lines cannot hold all."""
+    roomy = height >= ROOMY
     found = insight.snapshot.verdict
     facts: dict[str, Any] = dict(found.facts) if found else {}
-    yield Text("Speculation", palette.MUTED)
+    parts = [
+        _summary(found, facts),
+        _costs(facts, insight.snapshot.kernel, roomy),
+        _hazards(insight.snapshot),
+        _ks(insight.snapshot, insight.history, width),
+    ]
+    for number, part in enumerate(parts):
+        if number and roomy:
+            yield Text()
+        yield from part
+
+
+def _summary(found: Verdict | None, facts: dict[str, Any]) -> Iterator[Text]:
     yield Text(verdict.short(found), verdict.style(found)) if found else Text("-")
-    yield Text(f"measured  {_speedup(facts.get('speedup'))}")
+    yield Text(f"speedup   {_speedup(facts.get('speedup'))}")
     yield Text(f"predicted {_number(facts.get('predicted'), '{:.2f}x')}")
-    yield Text()
-    yield from _costs(facts)
-    if insight.snapshot.kernel:
-        yield Text(neutralise(insight.snapshot.kernel), palette.MUTED)
-    yield Text()
-    yield from _hazards(insight.snapshot)
-    yield Text()
-    yield from _ks(insight.snapshot, insight.history, width)
 
 
 def _speedup(speedup: dict[str, float] | None) -> str:
@@ -78,16 +86,19 @@ def _number(value: float | None, form: str) -> str:
     return "-" if value is None else form.format(value)
 
 
-def _costs(facts: dict[str, Any]) -> Iterator[Text]:
-    yield Text("V(M): cost of M rows, in single rows", palette.MUTED)
+def _costs(facts: dict[str, Any], kernel: str | None, roomy: bool) -> Iterator[Text]:
+    yield Text("V(M): cost of M rows in single rows", palette.MUTED)
     costs = {int(m): cost for m, cost in (facts.get("verify_cost") or {}).items()}
-    drawn = plot.cost_curve(costs, height=8)
+    drawn = plot.cost_curve(costs, height=8 if roomy else 4)
     if not drawn:
         yield Text("not measured yet")
         return
     yield from map(Text, drawn)
-    yield Text(f"      {plot.LEGEND}", palette.MUTED)
-    yield Text(f"serial index {_number(facts.get('serial_index'), '{:.2f}')} (1 is serial)")
+    if roomy:
+        yield Text(f"      {plot.LEGEND}", palette.MUTED)
+        yield Text(f"serial index {_number(facts.get('serial_index'), '{:.2f}')} (1 is serial)")
+    if kernel and roomy:
+        yield Text(neutralise(kernel), palette.MUTED)
 
 
 def _hazards(snapshot: Snapshot) -> Iterator[Text]:
@@ -100,17 +111,16 @@ def _hazards(snapshot: Snapshot) -> Iterator[Text]:
 
 
 def _ks(snapshot: Snapshot, history: History, width: int) -> Iterator[Text]:
-    yield Text("K of the latest rounds", palette.MUTED)
+    yield Text(f"K: now {snapshot.k}, parked {history.parked} of {history.rounds} rounds", palette.MUTED)
     # A digit each; K above 9 goes on with letters.
     ks = "".join("0123456789abcdefg"[min(k, 16)] for k in history.ks)
     kept = ks[-2 * width :]
     for start in range(0, len(kept), max(width, 1)):
         yield Text(kept[start : start + width])
-    yield Text(f"now {snapshot.k}; parked {history.parked} of {history.rounds} rounds")
 
 
-class Panel(Widget):
-    """Stands at the right, on wide terminals or when asked for."""
+class Panel(VerticalScroll):
+    """Stands at the right, on wide terminals or when asked for. The wheel scrolls what has no room."""
 
     DEFAULT_CSS = f"""
     Panel {{
@@ -118,15 +128,26 @@ class Panel(Widget):
         width: {WIDTH};
         max-width: 60%;
         height: 1fr;
-        padding: 1 2;
+        padding: 0 2;
         border-left: solid $panel;
+        scrollbar-size-vertical: 0;
     }}
     """
 
+    can_focus = False
     insight: reactive[Insight | None] = reactive(None)
 
-    def render(self) -> RenderResult:
-        """All lines that have room."""
-        if self.insight is None:
-            return Text("Speculation\n-")
-        return Text("\n").join(lines(self.insight, self.content_size.width))
+    def compose(self) -> ComposeResult:
+        """One block of text."""
+        yield Static("-")
+
+    def watch_insight(self) -> None:
+        """Write it anew, if anybody sees it."""
+        if self.insight is not None and self.display and self.is_mounted:
+            size = self.scrollable_content_region
+            text = Text("\n").join(lines(self.insight, size.width, size.height))
+            self.query_one(Static).update(text)
+
+    def on_resize(self) -> None:
+        """Another size may hold more."""
+        self.watch_insight()

@@ -30,8 +30,8 @@ def snapshot(verdict: Verdict | None = PARKED, **changes: Any) -> Snapshot:
     return Snapshot(0, 9.6, 0.7, 2.4, 0.4, 300, 64, "parked", "why", "self", verdict, None, **facts)
 
 
-def shown(now: Snapshot, history: History, width: int = WIDTH - 5) -> list[str]:
-    return [text.plain for text in lines(Insight(now, history, history.rounds), width)]
+def shown(now: Snapshot, history: History, height: int = 40) -> list[str]:
+    return [text.plain for text in lines(Insight(now, history, history.rounds), WIDTH - 5, height)]
 
 
 def test_the_panel_has_every_number() -> None:
@@ -40,13 +40,22 @@ def test_the_panel_has_every_number() -> None:
         history.add(k, "speculating" if k else "parked")
     text = "\n".join(shown(snapshot(), history))
     assert "‖ parked: verification" in text
-    assert "measured  0.51x  [0.48, 0.55] (95%)" in text
+    assert "speedup   0.51x  [0.48, 0.55] (95%)" in text
     assert "predicted 0.50x" in text
     assert "serial index 0.88" in text
     assert "  1 █████████████░░░  81% of 40" in text
     assert "  3 ░░░░░░░░░░░░░░░░ - of 0" in text
     assert "44300" in text
-    assert "now 0; parked 2 of 5 rounds" in text
+    assert "K: now 0, parked 2 of 5 rounds" in text
+
+
+def test_17_lines_of_a_small_terminal_hold_everything_that_counts() -> None:
+    history = History()
+    history.add(4, "speculating")
+    text = shown(snapshot(), history, height=17)
+    assert len(text) <= 17
+    for part in ("‖ parked", "predicted", "V(M)", "  3 ░", "now 0"):
+        assert any(part in line for line in text)
 
 
 def test_an_expected_kernel_is_told_where_it_is_known() -> None:
@@ -58,7 +67,7 @@ def test_an_expected_kernel_is_told_where_it_is_known() -> None:
 
 def test_what_is_not_known_is_said() -> None:
     text = "\n".join(shown(snapshot(None, hazards=(), tested=()), History()))
-    assert "measured  -" in text
+    assert "speedup   -" in text
     assert "not measured yet" in text
     assert "nothing was drafted yet" in text
 
