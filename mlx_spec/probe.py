@@ -117,7 +117,7 @@ class Probe:
 
     @staticmethod
     def _extras(block: Block) -> float:
-        plain = 2 * PLAIN_STEPS * (block.plain or 0.0)
+        plain = (2 * PLAIN_STEPS + 1) * (block.plain or 0.0)  # the last step starts another
         return plain + (block.round or 0.0) + sum(block.drafts.values())
 
     def _warm_up(self, rows: Sequence[int]) -> Iterator[None]:
@@ -136,6 +136,9 @@ class Probe:
         yield
         block.plain = yield from self._time_plain()
         if self._source is not None:
+            if not self._blocks:  # the first proposal may have some text to read
+                self._time_draft(self._source, 1)
+                yield
             for k in DRAFTS:
                 block.drafts[k] = self._time_draft(self._source, k)
                 yield

@@ -11,7 +11,7 @@ from tiny import tiny_loaded
 from mlx_spec import Engine, Limits, probe
 from mlx_spec.policy.auto import K_MAX, AutoK
 
-PROMPT = [5, 9, 5, 9, 7, 5, 9]
+PROMPT = [30, 31, 32, 33, 40]
 
 
 def engine(draft: Any = "self", **options: Any) -> Engine:

@@ -110,9 +110,9 @@ def test_draft_costs_and_the_plain_step_are_in_units_of_one_row() -> None:
 def test_the_budget_is_kept_by_parallel_and_by_serialized_machines(slope: float, draft: float) -> None:
     one = 0.05  # 20 tokens/s
     machine = Machine(lambda m: one * (1 + slope * (m - 1)), draft_cost=draft * one)
-    found = run(probe(machine, source=machine))
+    found = run(probe(machine, rows=8, source=machine))
     assert machine.now <= BUDGET * one + 1e-9
-    assert set(found.verify) >= {1, 2, 3, 5, 9}
+    assert set(found.verify) >= {1, 2, 3, 5, 8}
     assert found.blocks >= (2 if slope < 1 else 1)
 
 
