@@ -217,9 +217,8 @@ class AutoK:
             tokens = emitted(record.hazards.rates)
             able = [k for k in affordable if hopes[k] > 1 + self.HOPE]
             best = min(able, key=lambda k: record.costs.ratios[k] - tokens[k], default=0)
-        if best:
-            self._gap = min(2 * self._gap, self.LONGEST_GAP)
-            self._parked = False
+        self._gap = min(2 * self._gap, self.LONGEST_GAP)
+        self._parked = not best
         return best
 
     def _wants_block(self, k: int) -> bool:

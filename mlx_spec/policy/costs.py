@@ -164,30 +164,24 @@ class Costs:
         near = min(self._tables, key=lambda table: abs(table.depth - depth), default=None)
         if near is not self.table or not self.ratios:
             self.table = near
+            self._bases = [
+                near.round(k) / near.plain if near else 1 + self.UNKNOWN_SLOPE * k
+                for k in range(self._most + 1)
+            ]
             self._variances = {k: v + self.MEASURED for k, v in self._variances.items()}
             self._refresh()
 
-    def _base(self, k: int) -> float:
-        if self.table is None:
-            return 1 + self.UNKNOWN_SLOPE * k
-        return self.table.round(k) / self.table.plain
-
-    def _correction(self, k: int) -> float:
-        """Of a K that was not tried: between those of the neighbours that were, none of them K=0."""
-        if k in self._corrections:
-            return self._corrections[k]
-        tried = sorted(n for n in self._corrections if n > 0)
-        if not tried or k == 0:
-            return 0.0
-        known = {0: 0.0, **{n: self._corrections[n] for n in tried}}
-        below = max(n for n in known if n < k)
-        above = min((n for n in known if n > k), default=None)
-        if above is None:
-            return known[below]
-        return known[below] + (known[above] - known[below]) * (k - below) / (above - below)
-
     def _refresh(self) -> None:
-        self.ratios = [self._base(k) * math.exp(self._correction(k)) for k in range(self._most + 1)]
+        """Ratios of all K; one that was not tried is corrected as its tried neighbours are."""
+        self._filled = [self._corrections.get(0, 0.0)]
+        below, correction = 0, 0.0
+        for k in sorted(k for k in self._corrections if k):
+            step = (self._corrections[k] - correction) / (k - below)
+            self._filled += [correction + step * n for n in range(1, k - below + 1)]
+            below, correction = k, self._corrections[k]
+        self._filled += [correction] * (self._most - below)
+        pairs = zip(self._bases, self._filled, strict=True)
+        self.ratios = [base * math.exp(correction) for base, correction in pairs]
 
     def variance(self, k: int) -> float:
         """Of the log ratio of K."""
@@ -274,7 +268,7 @@ class Costs:
         error = self._surprise(log_time - self._log_scale - log_ratio, total)
         self._set_scale(self._log_scale + self._scale_variance / total * error)
         self._scale_variance += self.DRIFT - self._scale_variance**2 / total
-        self._corrections[k] = self._correction(k) + counted / total * error
+        self._corrections[k] = self._filled[k] + counted / total * error
         self._variances[k] = own - counted * counted / total + self.AGING
         self._loose = min(self._loose + self.LOOSENING, 0.5)
         if abs(self._surprises) >= self.SURPRISES:
@@ -289,9 +283,9 @@ class Costs:
         """V(M) by M, as far as measured. Rounds refine a table where they are nothing but verification."""
         if self.table is None:
             return {}
-        costs = {m: self.table.ratio(m) for m in sorted(self.table.verify)}
+        costs = {m: self.table.ratio(m) for m in sorted(self.table.verify) if m <= self._most + 1}
         if not self.table.draft:
-            costs = {m: v * math.exp(self._correction(m - 1)) if m > 1 else v for m, v in costs.items()}
+            costs = {m: v * math.exp(self._filled[m - 1]) if m > 1 else v for m, v in costs.items()}
         return costs
 
     def as_dict(self) -> dict[str, Any]:
