@@ -380,7 +380,7 @@ def test_nothing_of_another_conversation_is_proposed(target, reference):
 def keeps_its_first_rows() -> Any:
     """A model with a cache of a kind that cannot go back."""
     loaded = tiny_loaded("llama", vocab=READABLE, seed=6)
-    loaded.model.make_cache = lambda: [RotatingKVCache(max_size=32, keep=4) for _ in loaded.model.layers]
+    loaded.model.make_cache = lambda: [RotatingKVCache(max_size=128, keep=4) for _ in loaded.model.layers]
     return without_ends(loaded)
 
 
