@@ -113,19 +113,21 @@ class Rounds:
         self._cached.prefill([i * i % VOCAB for i in range(context)], chunk=512)
         self._context = context
 
-    def one(self) -> tuple[float, float]:
-        """Seconds of a forward of ROWS rows, and of going back to the first KEPT of them."""
-        cached = self._cached
+    def read(self) -> float:
+        """Seconds of a forward of ROWS rows."""
         started = self._clock()
-        logits = cached.forward(mx.arange(ROWS))
-        self._finish(logits)
-        read = self._clock()
-        cached.keep(self._context + KEPT)
+        self._finish(self._cached.forward(mx.arange(ROWS)))
+        return self._clock() - started
+
+    def go_back(self) -> float:
+        """Seconds of going back to the first KEPT of them."""
+        started = self._clock()
+        self._cached.keep(self._context + KEPT)
         self._finish()
-        back = self._clock()
-        cached.keep(self._context)
+        seconds = self._clock() - started
+        self._cached.keep(self._context)
         self._finish()
-        return read - started, back - read
+        return seconds
 
     def _finish(self, *more: mx.array) -> None:
         mx.eval([*more, [layer.state for layer in self._cached.layers if not hasattr(layer, "caches")]])
@@ -143,20 +145,23 @@ def measure(
     """Costs after each of two contexts, in tokens, and their ratio; the contexts take turns."""
     model = kind.model()
     each = {context: Rounds(kind, model, context, clock) for context in contexts}
-    seconds: dict[int, list[tuple[float, float]]] = {context: [] for context in contexts}
+    read: dict[int, list[float]] = {context: [] for context in contexts}
+    back: dict[int, list[float]] = {context: [] for context in contexts}
     for _ in range(rounds + 2):
+        # Both read before one goes back: a long text leaves nothing of Python in the processor's cache.
         for context in order.sample(list(contexts), len(contexts)):
-            seconds[context].append(each[context].one())
-    timed = {context: found[2:] for context, found in seconds.items()}
-    short, long = ([Timing(1, back) for _, back in timed[context]] for context in contexts)
+            read[context].append(each[context].read())
+        for context in order.sample(list(contexts), len(contexts)):
+            back[context].append(each[context].go_back())
+    short, long = ([Timing(1, seconds) for seconds in back[context][2:]] for context in contexts)
     return {
         "growth": asdict(speedup(short, long)),
-        "rollback_ms": {c: _median(back for _, back in found) for c, found in timed.items()},
-        "forward_ms": {c: _median(read for read, _ in found) for c, found in timed.items()},
+        "rollback_ms": {context: _median(seconds[2:]) for context, seconds in back.items()},
+        "forward_ms": {context: _median(seconds[2:]) for context, seconds in read.items()},
     }
 
 
-def _median(seconds: Any) -> float:
+def _median(seconds: Sequence[float]) -> float:
     ordered = sorted(seconds)
     return round(1e3 * ordered[len(ordered) // 2], 4)
 
