@@ -223,6 +223,8 @@ class Engine:
         self._end_unfinished()
         self.close()
         snapshot.adopt(self.session, arrays, facts, self._identity)
+        if self._strict:
+            self._strict.adopt()
 
     @cached_property
     def _identity(self) -> dict[str, str]:
