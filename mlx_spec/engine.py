@@ -233,6 +233,8 @@ class Engine:
         self._end_unfinished()
         self.close()
         snapshot.adopt(self.session, arrays, facts, self._identity)
+        if self._strict:
+            self._strict.adopt()
 
     @property
     def verdict(self) -> Verdict:

@@ -94,7 +94,7 @@ class StrictVerifier:
         self._target = target
         self._rows = rows
         self._plain_rows = 0  # rows of the cache that are bit for bit plain decoding's
-        self._blocks: list[Block] = []  # prompt rows after those, which plain decoding reads as blocks
+        self._blocks: list[Block] = []  # prompt rows, which plain decoding reads as blocks
         self._noise: float | None = None
         self.band = 0.0
         self.reverified = 0
@@ -110,11 +110,14 @@ class StrictVerifier:
         """
         rows = self._target.rows
         if self._plain_rows >= reused:
-            self._plain_rows, self._blocks = rows, []
-            return
+            self._plain_rows = rows
         kept = [replace(old, end=min(old.end, reused)) for old in self._blocks if old.start < reused]
         new = [Block(start, list(committed[start:end]), end) for start, end in pairwise([reused, *ends])]
         self._blocks = kept + new
+
+    def adopt(self) -> None:
+        """Take the rows that the cache has as plain decoding's own: it would have gone on from them too."""
+        self._plain_rows, self._blocks = self._target.rows, []
 
     def measure(self, committed: Sequence[int], sampler: Sampler) -> None:
         """Start a greedy answer after `committed`; measures this backend's noise once."""
@@ -141,6 +144,8 @@ class StrictVerifier:
             The outcome; on a near-tie the round ends there, with plain decoding's own token.
         """
         self._plain_rows = min(self._plain_rows, self._target.rows)
+        if self.clean:
+            self._target.mark()
         fed = mx.concatenate([mx.array([committed[-1]], dtype=mx.uint32), draft.tokens.astype(mx.uint32)])
         logits = self._target.forward(fed)
         scores = sampler.scores(logits, committed, draft.tokens)
@@ -164,9 +169,9 @@ class StrictVerifier:
 
     def _decode_plainly(self, text: list[int], sampler: Sampler) -> int:
         """The token after `text`, from rows that plain decoding would have made."""
-        self._target.keep(self._plain_rows)
+        rows = self._target.restore(self._plain_rows)
         self.reverified += 1
-        self.replayed += len(text) - self._plain_rows
+        self.replayed += len(text) - rows
         blocks = {block.start: block for block in self._blocks}
         while (at := self._target.rows) < len(text):
             block = blocks.get(at)
@@ -174,5 +179,5 @@ class StrictVerifier:
             mx.eval(logits)
             if block:
                 self._target.keep(block.end)
-        self._plain_rows, self._blocks = self._target.rows, []
+        self._plain_rows = self._target.rows
         return cast(int, sampler.tokens(logits, text).item())

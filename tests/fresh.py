@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import mlx.core as mx
 
 from mlx_spec import Engine
@@ -25,11 +27,12 @@ def assert_like_fresh(engine: Engine, tolerance: float = 1e-4) -> None:
             assert_same_next(source.cached, session.committed, tolerance)
 
 
-def assert_same_next(cached: CachedModel, committed: list[int], tolerance: float = 1e-4) -> None:
+def assert_same_next(cached: CachedModel, committed: Sequence[int], tolerance: float = 1e-4) -> None:
     """The cache, fed what it lacks of `committed`, gives the logits that a fresh one gives."""
     fresh = CachedModel(cached.model, cached.kv_bits, cached.vocabulary)
     fresh.prefill(committed[:-1], chunk=512)
     ours = next_logits(cached, committed)
-    theirs = fresh.forward(mx.array(committed[-1:]))[-1]
+    assert cached.in_step
+    theirs = fresh.forward(mx.array(list(committed[-1:])))[-1]
     assert mx.abs(ours - theirs).max().item() < tolerance
     assert mx.argmax(ours).item() == mx.argmax(theirs).item()

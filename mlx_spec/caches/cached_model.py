@@ -14,8 +14,9 @@ from mlx.utils import tree_reduce
 from mlx_lm.models.cache import KVCache, QuantizedKVCache, make_prompt_cache
 
 from mlx_spec.caches.checkpoints import Checkpoints
-from mlx_spec.caches.layers import leaves, quantized, transactional, unable, unable_to_record
-from mlx_spec.caches.recurrent import Journal
+from mlx_spec.caches.journal import Journal
+from mlx_spec.caches.layers import leaves, quantized, transactional, unable
+from mlx_spec.caches.recording import record
 from mlx_spec.errors import UnsupportedCache
 
 
@@ -45,7 +46,9 @@ class CachedModel:
         self.model = model
         self.kv_bits = kv_bits
         self.vocabulary = vocabulary
-        self.cannot_roll_back = unable(make_prompt_cache(model)) or unable_to_record(model)
+        self.cannot_roll_back = unable(make_prompt_cache(model)) or record(
+            model, lambda journal: transactional(make_prompt_cache(model), journal)
+        )
         self.reset()
 
     def reset(self) -> None:

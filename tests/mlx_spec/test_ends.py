@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import gc
+from contextlib import nullcontext
 from typing import Any
 
 import mlx.core as mx
 import pytest
-from answers import run, tokens
+from answers import answer, fresh_answer, run, tokens
 from fresh import assert_like_fresh
 from mlx_lm.generate import generate_step
 from readable import PROMPT, READABLE, letters, with_ends, without_ends
 from recorded import Recorded
 from tiny import tiny_loaded
 
-from mlx_spec import Engine, Limits
+from mlx_spec import Engine, EngineOptions, Limits, drafts
+from mlx_spec.errors import BrokenInvariant
 from mlx_spec.events import Round
 from mlx_spec.text import TextStream, decoder
 
@@ -144,7 +147,7 @@ class Fails(Exception):
     pass
 
 
-def failing(function: Any, *, at: int) -> Any:
+def failing(function: Any, *, at: int, error: type[BaseException] = Fails) -> Any:
     """`function`, but its call number `at` does its work and then fails."""
     calls = 0
 
@@ -153,10 +156,93 @@ def failing(function: Any, *, at: int) -> Any:
         calls += 1
         result = function(*args)
         if calls == at:
-            raise Fails
+            raise error
         return result
 
     return call
+
+
+def where(engine: Engine, place: str) -> tuple[Any, str]:
+    """The object and the method that `place` names."""
+    source: Any = engine.source
+    inner = {"target": engine.session.target, "source": source.cached}.get(place, source)
+    return inner, {"target": "forward", "source": "forward"}.get(place, place)
+
+
+@pytest.mark.parametrize("source", [None, "self", "lookup"])
+def test_an_abandoned_answer_leaves_caches_right(target, source):
+    engine = Engine(target, source, k=4)
+    rounds = engine.generate(PROMPT)
+    next(rounds), next(rounds)
+    del rounds
+    gc.collect()
+    assert engine.metrics.finish_reason == "interrupt"
+    assert_like_fresh(engine)
+
+
+@pytest.mark.parametrize("place", ["target", "source", "propose", "commit"])
+def test_ctrl_c_inside_a_round_is_an_interrupt_that_leaves_nothing_behind(target, place, monkeypatch):
+    engine = Engine(target, "self", k=4)
+    inner, method = where(engine, place)
+    with monkeypatch.context() as patch:
+        patch.setattr(inner, method, failing(getattr(inner, method), at=3, error=KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            run(engine, max_tokens=40)
+    assert engine.metrics.finish_reason == "interrupt"
+    assert_like_fresh(engine)
+    assert answer(engine, max_tokens=8) == fresh_answer(target, PROMPT, max_tokens=8)
+
+
+@pytest.mark.parametrize("family", ["gemma3_text", "qwen3_next", "falcon_h1"])
+@pytest.mark.parametrize("end", ["end token", "stop string", "length", "interrupt", "closed", "failure"])
+def test_any_end_leaves_any_kind_of_cache_right(family, end, monkeypatch):
+    plain = without_ends(tiny_loaded(family, vocab=READABLE, seed=6))
+    whole = fresh_answer(plain, PROMPT, max_tokens=40)
+    new = [i for i in range(8, 30) if whole[i] not in whole[:i]]
+    model = with_ends(plain, whole[new[0]]) if end == "end token" else plain
+    engine = Engine(model, "self", k=4)
+    stop = (decoded(model, whole[new[-1] : new[-1] + 1]),) if end == "stop string" else ()
+    seen: list[int] = []
+    if end == "failure":
+        monkeypatch.setattr(engine.source, "propose", failing(engine.source.propose, at=4))  # type: ignore[union-attr]
+    with pytest.raises(Fails) if end == "failure" else nullcontext():
+        for event in engine.generate(PROMPT, limits=Limits(max_tokens=33, stop=stop)):
+            seen += event.tokens
+            if len(seen) > 12 and end == "interrupt":
+                engine.stop()
+            if len(seen) > 12 and end == "closed":
+                break
+    assert seen == whole[: len(seen)]
+    assert_like_fresh(engine)
+    again = PROMPT + seen + letters(" go on")
+    assert answer(engine, again, max_tokens=8) == fresh_answer(model, again, max_tokens=8)
+    assert_like_fresh(engine)
+
+
+def test_the_targets_rules_alone_end_an_answer(target, reference):
+    """Case c13: the draft model's tokenizer has the same table and other ends."""
+    draft = with_ends(target, reference[5])
+    source = drafts.model_source(target, draft, EngineOptions())
+    unused = next(token for token in range(READABLE) if token not in reference[:30])
+    engine = Engine(with_ends(target, unused), source, k=4)
+    assert answer(engine, max_tokens=30) == reference[:30]
+    assert engine.metrics.acceptance_rate == 1
+
+
+@pytest.mark.parametrize("place", ["target", "source"])
+def test_caches_out_of_step_are_a_bug_that_says_so(target, place):
+    engine = Engine(target, "self", k=4)
+    rounds = engine.generate(PROMPT)
+    next(rounds)
+    if place == "target":
+        engine.session.target.keep(30)
+    else:
+        engine.source._committed.append(5)  # type: ignore[union-attr]
+    with pytest.raises(BrokenInvariant, match="bug in the engine"):
+        list(rounds)
+    assert engine.metrics.finish_reason == "error"
+    assert answer(engine, max_tokens=8) == fresh_answer(target, PROMPT, max_tokens=8)
+    assert_like_fresh(engine)
 
 
 @pytest.mark.parametrize("at", [1, 2, 3])
@@ -165,8 +251,7 @@ def test_a_failure_leaves_nothing_behind(target, place, at, monkeypatch):
     """Whatever fails, and wherever: the next turn gives what a fresh engine gives."""
     engine = Engine(target, "self", k=4, prefill_chunk=8)
     first = tokens(run(engine, max_tokens=30))
-    inner: Any = {"target": engine.session.target, "source": engine.source.cached}.get(place, engine.source)  # type: ignore[union-attr]
-    method = {"target": "forward", "source": "forward"}.get(place, place)
+    inner, method = where(engine, place)
     other = PROMPT[:4] + letters("quite another text that takes some chunks")
     with monkeypatch.context() as patch:
         patch.setattr(inner, method, failing(getattr(inner, method), at=at))
