@@ -148,8 +148,9 @@ class Costs:
             [*(other for other in self._tables if other.depth != table.depth), table],
             key=lambda other: other.depth,
         )
-        self.table = min(self._tables, key=lambda other: abs(other.depth - table.depth))
-        self._corrections = {k: math.log(ratio / self._base(k)) for k, ratio in tried.items()}
+        self._corrections, self.ratios = {}, []
+        self._move_to(table.depth)
+        self._corrections = {k: math.log(ratio / self._bases[k]) for k, ratio in tried.items()}
         self._refresh()
         if self._log_scale is None:
             self._start_from_table()

@@ -10,6 +10,8 @@ from tiny import tiny_loaded
 
 from mlx_spec import Engine, Limits, probe
 from mlx_spec.policy.auto import K_MAX, AutoK
+from mlx_spec.policy.costs import Costs, CostTable
+from mlx_spec.policy.step import Step
 
 PROMPT = [30, 31, 32, 33, 40]
 
@@ -63,7 +65,21 @@ def test_what_it_finds_is_what_the_controller_counts_with() -> None:
     assert set(table(made).verify) >= {1, 2, 3, 5, K_MAX + 1}
     assert table(made).fresh
     assert set(table(made).draft) == {1, 3}
+    ratios = made._controller.record.costs.ratios
+    assert ratios == pytest.approx([table(made).round(k) / table(made).plain for k in range(K_MAX + 1)])
     assert set(made.metrics.speculation()["verify_cost"]) >= {"1", "2", "5"}
+
+
+def test_what_rounds_told_before_outweighs_what_is_measured_later() -> None:
+    costs = Costs((), K_MAX)
+    for _ in range(30):
+        for step in (Step(2, 2, 3, 0.5), Step(0, 0, 1, 0.1), Step(0, 0, 1, 0.1), Step(0, 0, 1, 0.1)):
+            costs.observe(step)
+    told = costs.ratios[2]
+    assert told == pytest.approx(5, rel=0.05)
+    costs.learn(CostTable(100, 0.1, {1: 0.1, 3: 0.2, 5: 0.3}))
+    assert costs.ratios[2] == pytest.approx(told)
+    assert costs.ratios[4] > 3, "and its neighbours are taken to be dearer as well"
 
 
 def test_a_depth_is_measured_once() -> None:
