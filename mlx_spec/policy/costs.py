@@ -93,8 +93,8 @@ class Costs:
     """What rounds of one source cost against plain steps, learned while running.
 
     A filter over log time = scale + ratio(K) + noise, with a variance for each; the ratio of a plain
-    step is 0 by definition. Outliers count as three deviations; three alike in a row are a change:
-    of K's ratio if a step of another K has just been seen, else of the machine.
+    step is 0 by definition. An outlier tells nothing; three alike in a row are a change: of K's ratio
+    if a step of another K has just been seen, else of the machine.
 
     Attributes:
         ratios: seconds of a round over those of a plain step, by K; at 0, of a step in which the source
@@ -109,6 +109,7 @@ class Costs:
     DRIFT = 1e-4  # variance a step of the log scale
     LOOSENING = 4e-4  # variance a round of what plain steps said of the scale
     AGING = 1e-6  # variance a round of a log ratio
+    RELAX = 0.01  # how fast corrections of one table approach the latest one, a round
     JUMP = 1.0  # variance of the log scale after a change of the machine
     KEEN = 0.9  # how fast a run of one K stops telling of its ratio, a round
     SURPRISES = 3
@@ -136,6 +137,7 @@ class Costs:
         self._move_to(0)
         if self.table is not None and self.table.fresh:
             self._set_scale(math.log(self.table.plain))
+            self._scale_variance = 0.0025
             self.anchor = self.table.plain
 
     def begin(self, depth: int) -> None:
@@ -209,14 +211,13 @@ class Costs:
         self.scale = math.exp(value)
 
     def _surprise(self, error: float, variance: float) -> float:
-        """The error, at most three deviations; counts those beyond, in a row and of one sign."""
-        limit = 3 * math.sqrt(variance)
-        if abs(error) <= limit:
+        """The error, or nothing of it beyond three deviations; counts those, in a row and of one sign."""
+        if abs(error) <= 3 * math.sqrt(variance):
             self._surprises = 0
             return error
         sign = 1 if error > 0 else -1
         self._surprises = self._surprises + sign if self._surprises * sign > 0 else sign
-        return sign * limit
+        return 0.0
 
     def _observe_plain(self, log_time: float) -> None:
         if self._run <= self.WARM_UP:
@@ -255,6 +256,9 @@ class Costs:
         self._corrections[k] = self._filled[k] + counted / total * error
         self._variances[k] = own - counted * counted / total + self.AGING
         self._loose = min(self._loose + self.LOOSENING, 0.5)
+        if self.table is not None:  # a bad moment must not tell against a K for good
+            for other in self._corrections:
+                self._corrections[other] += self.RELAX * (self._corrections[k] - self._corrections[other])
         if abs(self._surprises) >= self.SURPRISES:
             self._surprises = 0
             if keen > 0.5:
