@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -34,10 +35,13 @@ class AutoK:
     """
 
     HYSTERESIS = 0.02  # gain for which K changes
+    STAY, START = 1.01, 1.03  # predicted speedup to go on, and to start
     HOPE = 0.02  # possible gain for which it is tried
     BLOCK, FIRST_BLOCK = 8, 6  # plain steps that measure the baseline; the first two are not counted
     BLOCK_SHARE = 0.006  # of the time, at most, for them
     BLOCK_EVERY = 128  # plain steps' time, at least, between blocks
+    DOUBT = 0.07  # log of the scale that rounds tell over that of the baseline, for which blocks hurry:
+    DOUBTING_SHARE, DOUBTING_EVERY = 0.02, 48
     PROBE_EVERY, FIRST_PROBE = 16, 2  # rounds; the second where the cost of K+1 is a guess
     GAP, LONGEST_GAP = 8, 32  # tokens parked before it is tried again
     REST, LONGEST_REST = 64, 1024  # tokens, after evidence of a loss
@@ -181,7 +185,7 @@ class AutoK:
         best = max(affordable, key=values.__getitem__, default=0)
         if self._k in affordable and values[best] <= values[self._k] * (1 + self.HYSTERESIS):
             best = self._k
-        if best and values[best] > 1:
+        if best and values[best] > self.STAY:
             return self._one_more(best, values) if best == self._k else best
         self._parked, self._waited = True, 0
         if self._streak >= self.GAP:
@@ -212,7 +216,7 @@ class AutoK:
         affordable = self._affordable()
         values = record.predictions(record.hazards.rates)
         best = max(affordable, key=values.__getitem__, default=0)
-        if not best or values[best] <= 1 + self.HYSTERESIS:
+        if not best or values[best] <= self.START:
             hopes = record.predictions(record.hazards.hopeful(self._idle))
             tokens = emitted(record.hazards.rates)
             able = [k for k in affordable if hopes[k] > 1 + self.HOPE]
@@ -223,8 +227,12 @@ class AutoK:
 
     def _wants_block(self, k: int) -> bool:
         """Whether the baseline has aged so far that measuring it is worth its cost."""
+        costs = self.record.costs
         cost = self.BLOCK * max(0.0, 1 - 1 / self.record.predicted(k))
-        return self._since_block >= max(self.BLOCK_EVERY, cost / self.BLOCK_SHARE)
+        share, every = self.BLOCK_SHARE, self.BLOCK_EVERY
+        if costs.scale and costs.anchor and abs(math.log(costs.scale / costs.anchor)) > self.DOUBT:
+            share, every = self.DOUBTING_SHARE, self.DOUBTING_EVERY
+        return self._since_block >= max(every, cost / share)
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON: what outlives the session."""

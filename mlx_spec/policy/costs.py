@@ -93,8 +93,8 @@ class Costs:
     """What rounds of one source cost against plain steps, learned while running.
 
     A filter over log time = scale + ratio(K) + noise, with a variance for each; the ratio of a plain
-    step is 0 by definition. Outliers count as three deviations; three alike in a row are a change:
-    of K's ratio if a step of another K has just been seen, else of the machine.
+    step is 0 by definition. An outlier tells nothing. Three alike in a row are a change of the machine,
+    unless plain steps, which come soon, deny it: then the next three are a change of K's ratio.
 
     Attributes:
         ratios: seconds of a round over those of a plain step, by K; at 0, of a step in which the source
@@ -109,9 +109,12 @@ class Costs:
     DRIFT = 1e-4  # variance a step of the log scale
     LOOSENING = 4e-4  # variance a round of what plain steps said of the scale
     AGING = 1e-6  # variance a round of a log ratio
+    RELAX = 0.01  # how fast corrections of one table approach the latest one, a round
     JUMP = 1.0  # variance of the log scale after a change of the machine
     KEEN = 0.9  # how fast a run of one K stops telling of its ratio, a round
     SURPRISES = 3
+    CALM = 4  # plain steps in a row that tell the scale
+    CHANGE = 0.15  # of the log scale, between plain steps, that is a change of the machine
 
     def __init__(self, tables: Sequence[CostTable], most: int) -> None:
         """Args:
@@ -129,7 +132,11 @@ class Costs:
         self.anchor: float | None = None
         self._noise = 0.0025
         self._loose = 0.0
-        self._surprises = 0
+        self._surprises: dict[int | None, int] = {}  # in a row and of one sign, by K
+        self._surprised_before: set[int] = set()  # K that did, before plain steps told the scale
+        self._suspects: set[int] = set()  # K for whose surprises the machine was blamed
+        self._calm = 0  # plain steps in a row that told the scale
+        self._settled_at = 0.0
         self._k: int | None = None
         self._run = 0
         self.ratios: list[float] = []
@@ -139,6 +146,7 @@ class Costs:
     def _start_from_table(self) -> None:
         if self.table is not None and self.table.fresh:
             self._set_scale(math.log(self.table.plain))
+            self._scale_variance = 0.0025
             self.anchor = self.table.plain
 
     def learn(self, table: CostTable) -> None:
@@ -205,7 +213,7 @@ class Costs:
     @property
     def settled(self) -> bool:
         """Whether the latest steps are plain ones that tell the scale."""
-        return self._k is None and self._run > self.WARM_UP + 1 and self._surprises == 0
+        return self._calm >= self.CALM
 
     def observe(self, step: Step) -> None:
         """Take note of a step's time."""
@@ -225,35 +233,53 @@ class Costs:
         self._log_scale = value
         self.scale = math.exp(value)
 
-    def _surprise(self, error: float, variance: float) -> float:
-        """The error, at most three deviations; counts those beyond, in a row and of one sign."""
-        limit = 3 * math.sqrt(variance)
-        if abs(error) <= limit:
-            self._surprises = 0
-            return error
+    def _surprise(self, k: int | None, error: float, variance: float) -> tuple[float, bool]:
+        """The error, or nothing of it beyond three deviations, and whether K has surprised too often."""
+        if abs(error) <= 3 * math.sqrt(variance):
+            self._surprises.pop(k, None)
+            return error, False
         sign = 1 if error > 0 else -1
-        self._surprises = self._surprises + sign if self._surprises * sign > 0 else sign
-        return sign * limit
+        count = self._surprises.get(k, 0)
+        self._surprises[k] = count = count + sign if count * sign > 0 else sign
+        return 0.0, abs(count) >= self.SURPRISES
 
     def _observe_plain(self, log_time: float) -> None:
         if self._run <= self.WARM_UP:
             return
+        self._calm += 1
         if self._log_scale is None:
             self._set_scale(log_time)
             self._scale_variance = self._noise
+            self._calm = 1
         else:
             before = self._scale_variance + self._loose
-            error = self._surprise(log_time - self._log_scale, before + self._noise)
+            error, changed = self._surprise(None, log_time - self._log_scale, before + self._noise)
             gain = before / (before + self._noise)
             self._set_scale(self._log_scale + gain * error)
             self._scale_variance = before * (1 - gain) + self.DRIFT
-            self._noise = min(max(self._noise + 0.03 * (error * error - before - self._noise), 4e-4), 0.04)
-            if abs(self._surprises) >= self.SURPRISES:
-                self._scale_variance, self._surprises = self.JUMP, 0
+            if error:
+                noise = self._noise + 0.03 * (error * error - before - self._noise)
+                self._noise = min(max(noise, 4e-4), 0.04)
+            else:
+                self._calm = 0
+            if changed:
+                self._scale_variance = self.JUMP
+                del self._surprises[None]
         self._loose = 0.0
+        if self._calm == self.CALM:
+            self._settle()
         self.anchor = self.scale
 
+    def _settle(self) -> None:
+        """Plain steps have told the scale. If it is what it was, a change that rounds told was none."""
+        assert self._log_scale is not None
+        if abs(self._log_scale - self._settled_at) > self.CHANGE:
+            self._suspects.clear()
+        self._settled_at = self._log_scale
+        self._surprised_before = {k for k in self._surprises if k is not None}
+
     def _observe_round(self, k: int, log_time: float) -> None:
+        self._calm = 0
         log_ratio = math.log(self.ratios[k])
         if self._log_scale is None:
             if self.table is None:  # nothing to compare with
@@ -266,19 +292,28 @@ class Costs:
         own = self.variance(k)
         counted = own * keen
         total = self._scale_variance + counted + self._noise
-        error = self._surprise(log_time - self._log_scale - log_ratio, total)
+        error, changed = self._surprise(k, log_time - self._log_scale - log_ratio, total)
         self._set_scale(self._log_scale + self._scale_variance / total * error)
         self._scale_variance += self.DRIFT - self._scale_variance**2 / total
         self._corrections[k] = self._filled[k] + counted / total * error
         self._variances[k] = own - counted * counted / total + self.AGING
         self._loose = min(self._loose + self.LOOSENING, 0.5)
-        if abs(self._surprises) >= self.SURPRISES:
-            self._surprises = 0
-            if keen > 0.5:
-                self._variances[k] += self.UNKNOWN
-            else:
-                self._scale_variance = self.JUMP
+        if changed:
+            self._blame(k, keen > 0.5)
+        if self.table is not None:  # a bad moment must not tell against a K for good
+            for other in self._corrections:
+                self._corrections[other] += self.RELAX * (self._corrections[k] - self._corrections[other])
         self._refresh()
+
+    def _blame(self, k: int, keen: bool) -> None:
+        """Rounds of K have surprised in a row: the machine has changed, unless plain steps denied it."""
+        if keen and (k in self._suspects or k in self._surprised_before):
+            self._variances[k] += self.UNKNOWN
+            self._suspects.discard(k)
+        else:
+            self._scale_variance = self.JUMP
+            self._suspects.add(k)
+        del self._surprises[k]
 
     def verify_cost(self) -> dict[int, float]:
         """V(M) by M, as far as measured. Rounds refine a table where they are nothing but verification."""
