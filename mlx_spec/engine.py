@@ -71,6 +71,7 @@ class Engine:
         self._decode = decoder(target.tokenizer)
         self._end_tokens = frozenset(target.tokenizer.eos_token_ids)
         self._newline = target.tokenizer.encode("\n", add_special_tokens=False)
+        self._chunk = chunk_size(self.options, target.model)
         self._strict = self._choose_strict()
         self._target_bytes = parameter_bytes(target.model)
         self._trace = Trace(trace) if trace else None
@@ -151,13 +152,13 @@ class Engine:
             stream=TextStream(self._decode, limits.stop),
             metrics=self.metrics,
             trace=self._trace,
-            paranoid=Paranoid(chunk_size(self.options)) if self.options.paranoid else None,
+            paranoid=Paranoid(self._chunk) if self.options.paranoid else None,
             end_tokens=self._end_tokens,
             room=room,
             stopped=self._stopping.is_set,
             forget=self.close,
         )
-        reading = Reading(chunk_size(self.options), self._stopping.is_set, progress)
+        reading = Reading(self._chunk, self._stopping.is_set, progress)
         rounds = generation.rounds(list(prompt), reading)
         self._latest = weakref.ref(rounds)
         return rounds
