@@ -78,6 +78,7 @@ class Engine:
         self._decode = decoder(target.tokenizer)
         self._end_tokens = frozenset(target.tokenizer.eos_token_ids)
         self._newline = target.tokenizer.encode("\n", add_special_tokens=False)
+        self._chunk = chunk_size(self.options, target.model)
         self._target_bytes = parameter_bytes(target.model)
         self._trace = Trace(trace) if trace else None
         self._controller = self._choose_controller()
@@ -160,14 +161,14 @@ class Engine:
             stream=TextStream(self._decode, limits.stop),
             metrics=self.metrics,
             trace=self._trace,
-            paranoid=Paranoid(chunk_size(self.options)) if self.options.paranoid else None,
+            paranoid=Paranoid(self._chunk) if self.options.paranoid else None,
             end_tokens=self._end_tokens,
             room=room,
             stopped=self._stopping.is_set,
             judge=lambda: self.verdict,
             forget=self.close,
         )
-        reading = Reading(chunk_size(self.options), self._stopping.is_set, progress)
+        reading = Reading(self._chunk, self._stopping.is_set, progress)
         rounds = generation.rounds(list(prompt), reading)
         self._latest = weakref.ref(rounds)
         return rounds

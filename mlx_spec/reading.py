@@ -8,21 +8,28 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 
 import mlx.core as mx
+import mlx.nn as nn
 
 from mlx_spec.caches import CachedModel
 from mlx_spec.options import EngineOptions
 
-# A stop is heard after a chunk, so a chunk must take no more than about a second. A CPU reads no faster
-# in larger ones; a GPU is fully busy with these.
-CPU_CHUNK = 64
+# A stop is heard after a chunk, so a chunk must take no more than a second or two. A GPU is fully busy with
+# so many rows. A CPU multiplies quantized weights row by row, and gains nothing by more rows at once.
 METAL_CHUNK = 512
+CPU_CHUNK = 64
+CPU_QUANTIZED_CHUNK = 16
 # Chat templates open an answer in ways that they later take back (`<think>`): so many tokens at most.
 REWRITTEN = 16
 
 
-def chunk_size(options: EngineOptions) -> int:
-    """Tokens of a prompt that one forward reads."""
-    return options.prefill_chunk or (METAL_CHUNK if mx.metal.is_available() else CPU_CHUNK)
+def chunk_size(options: EngineOptions, model: nn.Module) -> int:
+    """Tokens of a prompt that one forward of `model` reads on this device."""
+    if options.prefill_chunk is not None:
+        return options.prefill_chunk
+    if mx.metal.is_available():
+        return METAL_CHUNK
+    quantized = any(isinstance(module, nn.QuantizedLinear) for module in model.modules())
+    return CPU_QUANTIZED_CHUNK if quantized else CPU_CHUNK
 
 
 def prompt_marks(cached: CachedModel, prompt: int) -> tuple[int, ...]:

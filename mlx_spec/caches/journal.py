@@ -7,7 +7,6 @@ Their outputs are never computed, only their states.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,9 +21,9 @@ REACH = 16  # rows that can be taken back while single rows are read without a r
 LONGEST = 64  # of a forward that can be taken back in part: the inputs of a prompt's chunk would cost memory
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Call:
-    """A recorded call of one module."""
+    """A recorded call of one module, which is the first of `args`."""
 
     function: Callable[..., Any]
     args: tuple[Any, ...]
@@ -112,12 +111,9 @@ class Journal:
             return call.run()
         if self._steps:
             self._steps[-1].calls.append(call)
-        return self._run(call.run)
-
-    def _run(self, function: Callable[[], Any]) -> Any:
         self._inside = True
         try:
-            return function()
+            return call.run()
         finally:
             self._inside = False
 
@@ -141,8 +137,15 @@ class Journal:
             if (stand := min(step.rows, rows - step.start)) < step.rows:
                 step.calls = [call.first(stand, step.rows) for call in step.calls]
                 step.rows = stand
+            self._run_again(step)
+
+    def _run_again(self, step: Step) -> None:
+        self._inside = True
+        try:
             for call in step.calls:
-                self._run(functools.partial(call.replay, step.start))
+                call.replay(step.start)
+        finally:
+            self._inside = False
 
     @property
     def nbytes(self) -> int:

@@ -100,7 +100,7 @@ def _recorded(kind: Any) -> Any:
         journal = getattr(cache, "journal", None)
         if journal is None:
             return plain_call(self, *args, **kwargs)
-        return journal.call(self, Call(functools.partial(plain_call, self), args, kwargs, cache))
+        return journal.call(self, Call(plain_call, (self, *args), kwargs, cache))
 
     return type(
         kind.__name__, (kind,), {"__call__": __call__, "__module__": kind.__module__, "recorded": True}

@@ -5,6 +5,8 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
+import mlx.core as mx
+import mlx.nn as nn
 import pytest
 from answers import answer, bad_model, fresh_answer, tokens
 from fresh import assert_like_fresh
@@ -16,7 +18,7 @@ from tiny import tiny_loaded
 from mlx_spec import Engine, Limits
 from mlx_spec.options import EngineOptions
 from mlx_spec.policy.controller import State
-from mlx_spec.reading import CPU_CHUNK, METAL_CHUNK, chunk_ends, chunk_size
+from mlx_spec.reading import CPU_CHUNK, CPU_QUANTIZED_CHUNK, METAL_CHUNK, chunk_ends, chunk_size
 
 SIZES = st.integers(1, 40)
 
@@ -36,9 +38,15 @@ def test_chunks_cover_the_rows_and_end_at_every_mark(start, length, chunk, marks
     assert {mark for mark in marks if start < mark <= end} <= set(ends)
 
 
-def test_the_chunk_follows_the_device_unless_it_is_chosen():
-    assert chunk_size(EngineOptions(prefill_chunk=7)) == 7
-    assert chunk_size(EngineOptions()) in (CPU_CHUNK, METAL_CHUNK)
+def test_the_chunk_follows_the_device_and_the_weights_unless_it_is_chosen(monkeypatch):
+    model = tiny_loaded("llama").model
+    assert chunk_size(EngineOptions(prefill_chunk=7), model) == 7
+    monkeypatch.setattr(mx.metal, "is_available", lambda: True)
+    assert chunk_size(EngineOptions(), model) == METAL_CHUNK
+    monkeypatch.setattr(mx.metal, "is_available", lambda: False)
+    assert chunk_size(EngineOptions(), model) == CPU_CHUNK
+    nn.quantize(model, group_size=32, bits=4)
+    assert chunk_size(EngineOptions(), model) == CPU_QUANTIZED_CHUNK
 
 
 def reported(engine: Engine, prompt: list[int] = PROMPT, **limits: Any) -> list[tuple[int, int]]:
