@@ -29,7 +29,7 @@ class AutoK:
     - Speculating, it tries K+1 now and then, but goes over a known cliff only if that is predicted to pay.
     - Blocks of plain steps measure the baseline; they come as seldom as their cost demands.
     - Evidence that rounds lose (see `Evidence`), whatever the estimates say, forces a rest, which
-      doubles each time; evidence that they pay is what ends the state "measuring" for good.
+      doubles each time; only evidence that they pay makes the state "speculating".
 
     Costs and hazards are kept a source, across answers, and as a plain dict across runs.
     """
@@ -44,6 +44,7 @@ class AutoK:
     DOUBTING_SHARE, DOUBTING_EVERY = 0.02, 48
     PROBE_EVERY, FIRST_PROBE = 16, 2  # rounds; the second where the cost of K+1 is a guess
     GAP, LONGEST_GAP = 8, 32  # tokens parked before it is tried again
+    TRIAL = 8  # rounds in a row that are more than a try
     REST, LONGEST_REST = 64, 1024  # tokens, after evidence of a loss
 
     def __init__(self, source: str, tables: Sequence[CostTable] = (), most: int = K_MAX) -> None:
@@ -115,6 +116,8 @@ class AutoK:
             accepted: how many of them, from the first, the text then had.
         """
         self.record.hazards.observe(drafted, accepted)
+        if self._parked and self.best()[1] > self.START:
+            self._waited = self._gap
 
     def observe(self, step: Step) -> None:
         costs = self.record.costs
@@ -156,7 +159,7 @@ class AutoK:
         if self._evidence.loses >= Evidence.ENOUGH:
             self._rest, self._next_rest = self._next_rest, min(2 * self._next_rest, self.LONGEST_REST)
             self._evidence.restart()
-            self._parked, self._waited = True, 0
+            self._parked, self._paying, self._waited, self._streak = True, False, 0, 0
         elif self._evidence.pays >= Evidence.ENOUGH:
             self._next_rest, self._paying = self.REST, True
 
@@ -175,6 +178,8 @@ class AutoK:
         self._k = k
         if k and self._paying:
             self._state = "speculating"
+        elif k and self._streak >= self.TRIAL:
+            self._state = "measuring"
         elif self._parked and not self._block:
             self._state = "parked"
 
@@ -188,8 +193,9 @@ class AutoK:
         if best and values[best] > self.STAY:
             return self._one_more(best, values) if best == self._k else best
         self._parked, self._waited = True, 0
-        if self._streak >= self.GAP:
-            self._gap = self.GAP
+        if self._streak >= self.TRIAL:
+            self._gap, self._paying = self.GAP, False
+            self._evidence.restart()
         self._streak = 0
         return 0
 

@@ -97,6 +97,7 @@ class Costs:
     unless plain steps, which come soon, deny it: then the next three are a change of K's ratio.
 
     Attributes:
+        tables: of a probe, by depth; `table` is the one nearest to the present depth, or None.
         ratios: seconds of a round over those of a plain step, by K; at 0, of a step in which the source
             was asked and had nothing.
         scale: seconds a plain step would take now, followed through rounds too; None until known.
@@ -121,7 +122,7 @@ class Costs:
         tables: of a probe, one a depth; may be empty.
         most: the largest K.
         """
-        self._tables = sorted(tables, key=lambda table: table.depth)
+        self.tables = sorted(tables, key=lambda table: table.depth)
         self._most = most
         self.table: CostTable | None = None
         self._corrections: dict[int, float] = {}
@@ -170,7 +171,7 @@ class Costs:
         self._move_to(depth)
 
     def _move_to(self, depth: int) -> None:
-        near = min(self._tables, key=lambda table: abs(table.depth - depth), default=None)
+        near = min(self.tables, key=lambda table: abs(table.depth - depth), default=None)
         if near is not self.table or not self.ratios:
             self.table = near
             self._bases = [
@@ -217,7 +218,7 @@ class Costs:
 
     def observe(self, step: Step) -> None:
         """Take note of a step's time."""
-        if self._tables and self._run % 64 == 63:
+        if self.tables and self._run % 64 == 63:
             self._move_to(step.depth)
         if step.seconds <= 0:  # a clock too coarse for this step
             return
@@ -327,7 +328,7 @@ class Costs:
     def as_dict(self) -> dict[str, Any]:
         """What was learned, for JSON; the scale is left out, since it will have moved on."""
         return {
-            "tables": [table.as_dict() for table in self._tables],
+            "tables": [table.as_dict() for table in self.tables],
             "corrections": {str(k): v for k, v in self._corrections.items()},
             "variances": {str(k): v for k, v in self._variances.items()},
         }
