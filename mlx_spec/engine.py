@@ -17,8 +17,8 @@ import mlx.core as mx
 from mlx_spec import drafts, snapshot
 from mlx_spec.backend import Backend
 from mlx_spec.caches import CachedModel, parameter_bytes
-from mlx_spec.device import explain, this_device
-from mlx_spec.diagnose import Verdict, diagnose
+from mlx_spec.device import explain, facts, this_device
+from mlx_spec.diagnose import Diagnosis, Verdict
 from mlx_spec.drafts.base import DraftSource
 from mlx_spec.errors import EmptyPrompt, PromptTooLong, SpecError
 from mlx_spec.events import Round
@@ -29,7 +29,7 @@ from mlx_spec.metrics import Metrics
 from mlx_spec.options import EngineOptions, Limits, Sampling
 from mlx_spec.paranoid import Paranoid
 from mlx_spec.policy.auto import AutoK
-from mlx_spec.policy.controller import Controller, FixedK, Off
+from mlx_spec.policy.controller import FixedK, Off
 from mlx_spec.probe import Probe
 from mlx_spec.reading import Reading, chunk_size
 from mlx_spec.sampling import Sampler
@@ -83,6 +83,7 @@ class Engine:
         self._trace = Trace(trace) if trace else None
         self._controller = self._choose_controller()
         self._backend = Backend(self._controller)
+        self._diagnosis = Diagnosis(facts(target.model, this_device()))
         self._strict = self._choose_strict()
         self._stopping = threading.Event()
         self._latest: Callable[[], Generator[Round, None, None] | None] = lambda: None
@@ -98,7 +99,7 @@ class Engine:
             )
         return asked or model_limit
 
-    def _choose_controller(self) -> Controller:
+    def _choose_controller(self) -> AutoK | FixedK | Off:
         if self.source is None:
             return Off("no draft source was chosen", by_user=True)
         if reason := self.session.target.cannot_roll_back or self.source.unable:
@@ -156,6 +157,7 @@ class Engine:
             self.session,
             self.source,
             self._controller,
+            self._diagnosis,
             self._strict,
             sampler=self.sampler(sampling, len(prompt)),
             stream=TextStream(self._decode, limits.stop),
@@ -165,7 +167,6 @@ class Engine:
             end_tokens=self._end_tokens,
             room=room,
             stopped=self._stopping.is_set,
-            judge=lambda: self.verdict,
             forget=self.close,
         )
         reading = Reading(self._chunk, self._stopping.is_set, progress)
@@ -240,7 +241,7 @@ class Engine:
     @property
     def verdict(self) -> Verdict:
         """What speculation does here and why, with the numbers behind it."""
-        return diagnose(self._controller)
+        return self._diagnosis.verdict(self._controller)
 
     def measure(self) -> Generator[None, None, None]:
         """Measure what rounds cost at the present depth, unless that is known; for when nobody waits.

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Generator
+from dataclasses import replace
 
 import mlx.core as mx
 
-from mlx_spec.diagnose import Verdict
+from mlx_spec import wording
+from mlx_spec.diagnose import Diagnosis
 from mlx_spec.drafts.base import NOTHING, DraftSource
 from mlx_spec.errors import BrokenInvariant
 from mlx_spec.events import FinishReason, Round
@@ -16,7 +18,8 @@ from mlx_spec.metrics import Metrics
 from mlx_spec.noise import Noise
 from mlx_spec.paranoid import Paranoid
 from mlx_spec.plain import PlainDecoder
-from mlx_spec.policy.controller import Controller, State
+from mlx_spec.policy.auto import AutoK
+from mlx_spec.policy.controller import FixedK, Off, State
 from mlx_spec.policy.step import Step
 from mlx_spec.reading import Reading
 from mlx_spec.round import Outcome, verify
@@ -36,7 +39,8 @@ class Generation:
         self,
         session: Session,
         source: DraftSource | None,
-        controller: Controller,
+        controller: AutoK | FixedK | Off,
+        diagnosis: Diagnosis,
         strict: StrictVerifier | None,
         *,
         sampler: Sampler,
@@ -47,13 +51,13 @@ class Generation:
         end_tokens: Collection[int],
         room: int,
         stopped: Callable[[], bool],
-        judge: Callable[[], Verdict],
         forget: Callable[[], None],
     ) -> None:
         """Args:
         session: committed tokens and the target's cache.
         source: the draft source; it is not asked while the controller is off.
         controller: names K round by round.
+        diagnosis: says what that comes to.
         strict: verifies greedy rounds under strict exactness.
         sampler: this answer's sampling.
         stream: this answer's text.
@@ -63,13 +67,13 @@ class Generation:
         end_tokens: end the answer, and are no part of it.
         room: tokens at most.
         stopped: asked between rounds.
-        judge: gives the verdict of the moment.
         forget: drops all caches; called after a failure, when nobody knows how far a forward got.
         """
         self._session = session
         self._source = source
         self._speculates = source is not None and controller.state != "off"
         self._controller = controller
+        self._diagnosis = diagnosis
         self._cache_notes = strict  # also of sampled answers: the next one may be greedy
         self._strict = strict if sampler.greedy else None
         self._sampler = sampler
@@ -80,7 +84,6 @@ class Generation:
         self._end_tokens = end_tokens
         self._room = room
         self._stopped = stopped
-        self._judge = judge
         self._forget = forget
         self._plain = PlainDecoder(session.target, sampler)
         self._stood_down: str | None = None  # why the source is asked no more in this answer
@@ -102,6 +105,7 @@ class Generation:
                     now = time.perf_counter()
                     drafted, emitted = len(outcome.drafted), len(outcome.emitted)
                     self._controller.observe(Step(asked, drafted, emitted, now - before, depth))
+                    self._diagnosis.observe(self._controller)
                     event = self._commit(outcome, now - started)
                 finish = event.finish_reason
                 yield event
@@ -264,7 +268,7 @@ class Generation:
             metrics.k = 0
         steps = sum(metrics.k_histogram.values())
         if steps % JUDGE_EVERY == 0 or metrics.state != self._state:
-            self._judge_now()
+            self._judge()
         if steps % CLEAR_EVERY == 0:
             mx.clear_cache()
 
@@ -272,10 +276,13 @@ class Generation:
     def _state(self) -> State:
         return "parked" if self._stood_down else self._controller.state
 
-    def _judge_now(self) -> None:
-        metrics = self._metrics
-        metrics.state, metrics.reason = self._state, self._stood_down or self._controller.reason
-        metrics.verdict = self._judge()
+    def _judge(self) -> None:
+        metrics, full = self._metrics, self._stood_down
+        metrics.state, metrics.reason = self._state, full or self._controller.reason
+        verdict = self._diagnosis.verdict(self._controller)
+        if full:
+            verdict = replace(verdict, kind="parked", cause="context", sentence=wording.off(full))
+        metrics.verdict = verdict
 
     def _trace_round(self, outcome: Outcome, committed: int, seconds: float) -> None:
         if self._trace:
@@ -292,7 +299,7 @@ class Generation:
     def _close(self, finish: FinishReason) -> None:
         metrics = self._metrics
         metrics.finish_reason = finish
-        self._judge_now()
+        self._judge()
         if self._strict:
             metrics.band = self._strict.band
             metrics.reverified, metrics.replayed = self._strict.reverified, self._strict.replayed

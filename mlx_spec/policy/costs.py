@@ -153,8 +153,8 @@ class Costs:
     def learn(self, table: CostTable) -> None:
         """Take a table of a probe, in place of one of the same depth. What rounds told stands."""
         tried = {k: self.ratios[k] for k in self._corrections}
-        self._tables = sorted(
-            [*(other for other in self._tables if other.depth != table.depth), table],
+        self.tables = sorted(
+            [*(other for other in self.tables if other.depth != table.depth), table],
             key=lambda other: other.depth,
         )
         self._corrections, self.ratios = {}, []

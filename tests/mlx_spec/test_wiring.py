@@ -48,15 +48,17 @@ class Script:
             del self._ks[:1]
 
 
-class Judged(Engine):
-    """An engine that numbers its verdicts."""
+class Numbered:
+    """Gives numbers for verdicts."""
 
-    judged = 0
+    given = seen = 0
 
-    @property
-    def verdict(self) -> Verdict:
-        self.judged += 1
-        return Verdict("parked", "verification", f"verdict {self.judged}")
+    def observe(self, controller: Script) -> None:
+        self.seen += 1
+
+    def verdict(self, controller: Script) -> Verdict:
+        self.given += 1
+        return Verdict("parked", "verification", f"verdict {self.given}")
 
 
 class Counting(ModelDraft):
@@ -79,14 +81,13 @@ class Counting(ModelDraft):
         return super().propose(k)
 
 
-def scripted(*ks: int) -> tuple[Judged, Script, Counting]:
+def scripted(*ks: int) -> tuple[Engine, Script, Counting, Numbered]:
     loaded = tiny_loaded("llama")
     plain = Engine(loaded, None)
     source = Counting(loaded, plain.options)
-    made = Judged(loaded, source)
-    made._controller = script = Script(*ks)
-    made.judged = 0
-    return made, script, source
+    made = Engine(loaded, source)
+    made._controller, made._diagnosis = script, diagnosis = Script(*ks), Numbered()  # type: ignore[assignment]
+    return made, script, source, diagnosis
 
 
 def answer(made: Engine, tokens: int = 40) -> list[int]:
@@ -98,7 +99,7 @@ def plain_answer(tokens: int = 40) -> list[int]:
 
 
 def test_while_parked_the_source_is_neither_asked_nor_fed() -> None:
-    made, script, source = scripted()
+    made, script, source, _ = scripted()
     assert answer(made) == plain_answer()
     assert (source.proposals, source.reads) == (0, [])
     assert [step.asked for step in script.steps] == [0] * len(script.steps)
@@ -106,7 +107,7 @@ def test_while_parked_the_source_is_neither_asked_nor_fed() -> None:
 
 
 def test_on_restart_a_model_source_reads_all_that_it_missed_at_once() -> None:
-    made, _, source = scripted(*[0] * 20, 2)
+    made, _, source, _ = scripted(*[0] * 20, 2)
     assert answer(made) == plain_answer()
     assert source.proposals == 1
     missed, *rest = source.reads
@@ -115,7 +116,7 @@ def test_on_restart_a_model_source_reads_all_that_it_missed_at_once() -> None:
 
 
 def test_a_step_tells_what_was_asked_and_what_came() -> None:
-    made, script, _ = scripted(3, 0, 0, 2)
+    made, script, _, _ = scripted(3, 0, 0, 2)
     answer(made, 20)
     first = script.steps[0]
     assert (first.asked, first.drafted, first.emitted, first.depth) == (3, 3, 4, len(PROMPT))
@@ -123,14 +124,15 @@ def test_a_step_tells_what_was_asked_and_what_came() -> None:
 
 
 def test_a_plain_step_asks_for_a_verdict_only_now_and_then() -> None:
-    made, script, _ = scripted()
+    made, script, _, diagnosis = scripted()
     answer(made, 40)
-    at_start_and_end = 2
-    assert made.judged <= len(script.steps) // JUDGE_EVERY + at_start_and_end + 1
+    assert diagnosis.seen == len(script.steps) == 40
+    at_start_at_change_and_end = 3
+    assert diagnosis.given <= 40 // JUDGE_EVERY + at_start_at_change_and_end
 
 
 def test_a_change_of_state_is_judged_at_once() -> None:
-    made, _, _ = scripted(2, 2, 2)
+    made, _, _, _ = scripted(2, 2, 2)
     seen = []
     for _ in made.generate(PROMPT, limits=Limits(max_tokens=24)):
         verdict = made.metrics.verdict
@@ -142,10 +144,10 @@ def test_a_change_of_state_is_judged_at_once() -> None:
 
 
 def test_the_last_word_of_an_answer_is_its_verdict() -> None:
-    made, _, _ = scripted(2)
+    made, _, _, diagnosis = scripted(2)
     answer(made, 10)
     assert made.metrics.speculation()["verdict"] == {
         "kind": "parked",
         "cause": "verification",
-        "sentence": f"verdict {made.judged}",
+        "sentence": f"verdict {diagnosis.given}",
     }
