@@ -18,6 +18,7 @@ from mlx_spec.drafts.base import Draft
 from mlx_spec.engine import Engine
 from mlx_spec.options import Limits, Sampling
 from mlx_spec.policy.controller import State
+from mlx_spec.policy.record import Record
 from mlx_spec.policy.step import Step
 from mlx_spec.sampling import Dice
 
@@ -116,6 +117,8 @@ class ToyController:
 
     state: State = "speculating"
     reason: str | None = None
+    most = 4
+    record = Record((), 4)
 
     def __init__(self, schedule: Schedule) -> None:
         self._schedule = schedule
