@@ -15,7 +15,7 @@ class LossBudget:
     machine that slowed down is no loss.
     """
 
-    SHARE = 0.013  # beta
+    SHARE = 0.015  # beta
     FIRST = 5.0  # b0, tokens
     BANK = 12.0
 

@@ -207,11 +207,6 @@ class Costs:
         return k in self._corrections or (self.table is not None and k + 1 in self.table.verify)
 
     @property
-    def scale_variance(self) -> float:
-        """Of the log of the scale, against what plain steps would say."""
-        return self._scale_variance + self._loose
-
-    @property
     def settled(self) -> bool:
         """Whether the latest steps are plain ones that tell the scale."""
         return self._calm >= self.CALM

@@ -32,6 +32,7 @@ class Record:
         self._speedup = Speedup()
         self.paired = any(table.fresh for table in tables)
         self.depth = 0
+        self._k = most  # of the latest round
 
     def learn(self, table: CostTable) -> None:
         """Take what a probe measured meanwhile."""
@@ -51,13 +52,14 @@ class Record:
             self.paired = self.paired or self.costs.settled
             return
         self.hazards.observe(step.drafted, step.emitted - 1 if step.drafted else 0)
+        self._k = step.drafted or self._k
         if self.costs.scale is not None:
             self._speedup.observe(step.emitted, step.seconds / self.costs.scale)
 
     @property
     def speedup(self) -> Interval | None:
         """Plain time a token over ours, measured where the source was asked; None until known."""
-        return self._speedup.interval(self.costs.scale_variance) if self.paired else None
+        return self._speedup.interval(self.costs.variance(self._k)) if self.paired else None
 
     def predicted(self, k: int) -> float:
         """Speedup of asking for K tokens, from costs and hazards."""

@@ -55,7 +55,7 @@ class Speedup:
         """The speedup, or None until enough rounds were seen.
 
         Args:
-            baseline_variance: of the log of the plain time that costs were divided by.
+            baseline_variance: of the log of a round's cost in plain steps, which plain steps told.
         """
         n = len(self._batches)
         if n < self.LEAST:
