@@ -6,7 +6,7 @@ decodes, one token at a time, and `cannot_roll_back` says why it does not specul
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import mlx.core as mx
@@ -76,16 +76,22 @@ class CachedModel:
             return None
         return f"this model's cache ({', '.join(sorted(kinds))}) cannot take rejected drafts back yet"
 
+    @property
+    def trims(self) -> bool:
+        """Whether `restore` reaches every earlier row, so that nothing need be marked."""
+        return self.cannot_roll_back is None
+
+    def mark(self) -> None:
+        """Make the present rows a point to which `restore` can go back. Free where rows can be trimmed."""
+
     def forward(self, tokens: mx.array) -> mx.array:
         """Stage rows for `tokens` (M,) and return their logits (M, V), unevaluated."""
         self.rows += tokens.size
         return self.model(tokens[None], cache=self.layers)[0, :, : self.vocabulary]
 
-    def prefill(self, tokens: Sequence[int], chunk: int, stopped: Callable[[], bool] = lambda: False) -> None:
-        """Put `tokens` in the cache, `chunk` at a time; ends early, at a chunk's end, when `stopped`."""
+    def prefill(self, tokens: Sequence[int], chunk: int) -> None:
+        """Put `tokens` in the cache, `chunk` at a time."""
         for start in range(0, len(tokens), chunk):
-            if stopped():
-                return
             self.forward(mx.array(list(tokens[start : start + chunk])))
             mx.eval([layer.state for layer in self.layers])
             mx.clear_cache()

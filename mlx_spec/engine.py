@@ -21,6 +21,7 @@ from mlx_spec.generation import Generation
 from mlx_spec.metrics import Metrics
 from mlx_spec.options import EngineOptions, Limits, Sampling
 from mlx_spec.policy.controller import Controller, FixedK, TrialK
+from mlx_spec.reading import Reading, chunk_size
 from mlx_spec.sampling import Sampler
 from mlx_spec.session import Session
 from mlx_spec.text import TextStream, decoder, vocabulary
@@ -102,6 +103,7 @@ class Engine:
             state=self._controller.state,
             reason=self._controller.reason,
             source=self.source.name if self.source else None,
+            context_limit=self.context_limit,
             target_bytes=self._target_bytes,
         )
 
@@ -110,6 +112,7 @@ class Engine:
         prompt: Sequence[int],
         sampling: Sampling = Sampling(),
         limits: Limits = Limits(),
+        progress: Callable[[int, int], None] = lambda done, total: None,
     ) -> Generator[Round, None, None]:
         """Generate after `prompt`, reusing what the cache shares with it.
 
@@ -119,6 +122,8 @@ class Engine:
             prompt: token ids of the whole conversation so far.
             sampling: how tokens are drawn.
             limits: when to end besides at an end token.
+            progress: gets (tokens read, tokens to read) after each chunk of text that target or source
+                read, in this thread. A source that is first asked in mid-answer catches up then.
 
         Returns:
             An iterator of rounds; the last one has a finish reason. Closing it early leaves caches
@@ -146,7 +151,8 @@ class Engine:
             stopped=self._stopping.is_set,
             forget=self.close,
         )
-        rounds = generation.rounds(list(prompt), self.options.prefill_chunk)
+        reading = Reading(chunk_size(self.options), self._stopping.is_set, progress)
+        rounds = generation.rounds(list(prompt), reading)
         self._latest = weakref.ref(rounds)
         return rounds
 
@@ -190,7 +196,7 @@ class Engine:
         return Sampler(sampling, start=start, ends=ends, spared=spared)
 
     def stop(self) -> None:
-        """End the running generation after its current round; may be called from any thread."""
+        """End the running generation after its round or chunk of prompt; may be called from any thread."""
         self._stopping.set()
 
     def close(self) -> None:

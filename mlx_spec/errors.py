@@ -31,3 +31,13 @@ class PairMismatch(SpecError):
 
 class UnsupportedCache(SpecError):
     """The model's cache cannot do what was asked of it."""
+
+
+class BrokenInvariant(SpecError):
+    """The engine's own state contradicts itself: a bug of the engine, which then starts afresh."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(
+            f"This is a bug in the engine, not in what you did: {what}.",
+            "Ask again, which starts with empty caches, and please report it.",
+        )

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any, cast
 
 import mlx.core as mx
@@ -98,21 +99,20 @@ class StrictVerifier:
         self.reverified = 0
         self.replayed = 0
 
-    def begin(self, committed: Sequence[int], reused: int, chunk: int) -> None:
+    def begin(self, committed: Sequence[int], reused: int, ends: Sequence[int]) -> None:
         """Take note of a prompt that was read, for any kind of generation.
 
         Args:
             committed: the prompt.
-            reused: rows of it from an earlier turn; the others were read `chunk` tokens a forward.
-            chunk: tokens.
+            reused: rows of it from an earlier turn.
+            ends: the rows at which the forwards that read the others ended.
         """
         rows = self._target.rows
         if self._plain_rows >= reused:
             self._plain_rows, self._blocks = rows, []
             return
         kept = [replace(old, end=min(old.end, reused)) for old in self._blocks if old.start < reused]
-        ends = {start: min(start + chunk, rows) for start in range(reused, rows, chunk)}
-        new = [Block(start, list(committed[start:end]), end) for start, end in ends.items()]
+        new = [Block(start, list(committed[start:end]), end) for start, end in pairwise([reused, *ends])]
         self._blocks = kept + new
 
     def measure(self, committed: Sequence[int], sampler: Sampler) -> None:

@@ -10,6 +10,7 @@ import mlx.nn as nn
 from mlx_spec.caches import CachedModel, parameter_bytes
 from mlx_spec.drafts.base import Draft
 from mlx_spec.options import EngineOptions
+from mlx_spec.reading import Reading, prompt_marks
 from mlx_spec.sampling import Sampler
 from mlx_spec.session import common_prefix
 
@@ -17,9 +18,12 @@ from mlx_spec.session import common_prefix
 class ModelDraft:
     """Drafts with `model`: the tokens that plain decoding with it would give, or draws from its warped law.
 
-    The cache may lag behind the committed tokens (after plain steps, after a fully accepted draft):
-    the next proposal reads all that is missing in one forward.
+    The cache may lag behind the committed tokens: after plain steps, after a fully accepted draft, and by
+    a whole prompt. It reads only when it is about to be asked, in chunks, so that a source that is never
+    asked costs nothing; a few tokens are read with the next proposal's first forward.
     """
+
+    FEW = 16  # tokens that a proposal's own first forward still reads
 
     def __init__(
         self,
@@ -28,6 +32,7 @@ class ModelDraft:
         options: EngineOptions,
         *,
         vocabulary: int,
+        context: int | None = None,
         shares_weights: bool = False,
     ) -> None:
         """Args:
@@ -35,22 +40,33 @@ class ModelDraft:
         model: an mlx-lm model; its token ids mean what the target's mean.
         options: the engine's.
         vocabulary: tokens that the target knows, whose laws it needs.
+        context: tokens that the model was made for; None if at least as many as the target.
         shares_weights: the model is the target itself, so its weights cost no memory.
         """
         self.name = name
         self._model = CachedModel(model, options.kv_bits, vocabulary)
         self.unable = self._model.cannot_roll_back
-        self._chunk = options.prefill_chunk
+        self.context = context
         self._weights = 0 if shares_weights else parameter_bytes(model)
         self._committed: list[int] = []
         self._proposed = 0
 
     def begin(self, committed: Sequence[int], sampler: Sampler) -> None:
         self._sampler = sampler
-        shared = common_prefix(self._committed, committed)
+        if self._model.rows:
+            self._model.mark()
+        self._model.restore(min(common_prefix(self._committed, committed), len(committed) - 1))
         self._committed = list(committed)
-        self._model.keep(min(shared, len(committed) - 1))
-        self._model.prefill(committed[self._model.rows : -1], self._chunk)
+        self._marks = prompt_marks(self._model, len(committed))
+
+    @property
+    def behind(self) -> int:
+        lag = len(self._committed) - 1 - self._model.rows
+        return lag if lag > self.FEW else 0
+
+    def catch_up(self, reading: Reading) -> None:
+        if self.behind:
+            reading.read(self._model, self._committed[self._model.rows : -1], self._marks)
 
     def propose(self, k: int) -> Draft:
         tokens: list[mx.array] = []
@@ -79,16 +95,19 @@ class ModelDraft:
             self._model.keep(before_proposal + min(accepted, self._proposed - 1))
             self._proposed = 0
         self._committed.extend(tokens)
-        self._model.keep(len(self._committed) - 1)
+        self._model.restore(len(self._committed) - 1)
 
     def rewind(self, n: int) -> None:
         if n:
             del self._committed[-n:]
-            self._model.keep(len(self._committed) - 1)
+            self._model.restore(max(len(self._committed) - 1, 0))
 
     def reset(self) -> None:
         self._model.reset()
         self._committed, self._proposed = [], 0
+
+    def in_step(self, committed: Sequence[int]) -> bool:
+        return len(self._committed) == len(committed) and self._model.rows <= max(len(committed) - 1, 0)
 
     @property
     def nbytes(self) -> int:
