@@ -42,6 +42,16 @@ class Split:
     thought: list[Piece] = field(default_factory=list)
     said: list[Piece] = field(default_factory=list)
 
+    @property
+    def text(self) -> str:
+        """What was said."""
+        return "".join(text for _, text in self.said)
+
+    @property
+    def thought_text(self) -> str:
+        """What was thought."""
+        return "".join(text for _, text in self.thought)
+
 
 class _Stage(Enum):
     BEFORE = auto()

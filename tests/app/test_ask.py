@@ -82,10 +82,13 @@ def test_the_json_object_has_exactly_its_keys(specchat: Any, assistant: Scripted
     memory, speculation = answer.pop("memory"), answer.pop("speculation")
     assert answer == {
         "text": "abcd",
+        "thinking": None,
         "finish_reason": "length",
         "tokens": [5, 6, 7, 8],
         "origins": ["draft:lookup", "draft:lookup", "target", "plain"],
         "prompt_tokens": 0,
+        "reused_tokens": 0,
+        "prefilled_tokens": 0,
         "completion_tokens": 4,
         "ttft_s": 0.5,
         "tok_s": 1.0,
@@ -117,7 +120,7 @@ def test_stats_say_what_speculation_did(specchat: Any, assistant: Scripted) -> N
     assert outcome.out == "abcd\n"
     assert outcome.err.splitlines()[1:] == [
         "specchat: scripted (4-bit), draft lookup, finished by length",
-        "specchat: 4 tokens at 1.0 tok/s, first after 0.50 s; context 14 of 2048",
+        "specchat: 4 tokens at 1.0 tok/s, first after 0.50 s; prompt 0, 0 of them reused; context 14 of 2048",
         "specchat: K 0, accepted 2 of 4 (rate 50.0%), acceptance length 3.00, draft share 50.0%",
     ]
 

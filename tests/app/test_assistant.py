@@ -11,8 +11,9 @@ import pytest
 from tiny import tiny_loaded
 
 import models
-from app.assistant import Assistant, Message
+from app.assistant import Assistant
 from app.settings import Settings
+from app.template import Message
 from mlx_spec.errors import PairMismatch, PromptTooLong, SpecError
 from models import Loaded, ModelError
 

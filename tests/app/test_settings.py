@@ -48,6 +48,7 @@ def test_every_option_can_be_set_from_every_source(tmp_path: Path) -> None:
         "presence-penalty": "0.5", "frequency-penalty": "0.25", "penalty-context": "64",
         "logit-bias": "42=-5", "min-tokens": "3", "seed": "7", "seed-exact": "true",
         "exactness": "strict", "stop": "END", "system": "Be brief.", "trace": "trace.jsonl",
+        "cache": "book.cache", "context-full": "drop", "paranoid": "true",
     }  # fmt: skip
     assert set(texts) == set(BY_NAME)
     bare = {

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import pytest
 from screenplay import PLAIN, Scripted, rounds, worker_for
 
-from app.assistant import Message
 from app.events import Emitted, Event, Failed, Finished, Loading, Ready, Snapshot, Started
+from app.template import Message
 from app.worker import Worker
 from mlx_spec.errors import SpecError
 from mlx_spec.events import Round
@@ -111,7 +111,7 @@ def test_a_stop_that_the_engine_forgot_is_said_again(started: list[Worker]) -> N
     class Forgetful(Scripted):
         """Clears the stop that came just before its first round, as an engine that begins does."""
 
-        def answer(self, messages: object) -> Iterator[Round]:
+        def answer(self, messages: object, **rest: object) -> Iterator[Round]:
             worker.stop()
             self._stopping.clear()
             for _ in range(1000):

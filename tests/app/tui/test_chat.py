@@ -15,8 +15,8 @@ from textual.geometry import Offset
 from textual.pilot import Pilot
 from textual.selection import Selection
 
-from app.assistant import Message
 from app.events import Failed, Ready
+from app.template import Message
 from app.tui.answer import Answer
 from app.tui.app import Chat
 from app.tui.prompt import Prompt
