@@ -8,16 +8,20 @@ from __future__ import annotations
 import math
 import threading
 import weakref
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from functools import cached_property
 from typing import Any, TextIO
 
-from mlx_spec import drafts
+import mlx.core as mx
+
+from mlx_spec import drafts, snapshot
 from mlx_spec.caches import CachedModel, parameter_bytes
 from mlx_spec.drafts.base import DraftSource
 from mlx_spec.errors import EmptyPrompt, PromptTooLong, SpecError
 from mlx_spec.events import Round
 from mlx_spec.exactness import StrictVerifier
 from mlx_spec.generation import Generation
+from mlx_spec.identity import identity
 from mlx_spec.metrics import Metrics
 from mlx_spec.options import EngineOptions, Limits, Sampling
 from mlx_spec.policy.controller import Controller, FixedK, TrialK
@@ -59,6 +63,7 @@ class Engine:
             SpecError: the options do not fit the model.
         """
         self.options = EngineOptions(**options)
+        self._target = target
         self._vocabulary = vocabulary(target)
         self.session = Session(CachedModel(target.model, self.options.kv_bits, self._vocabulary))
         self.source = drafts.make(draft, target, self.options) if isinstance(draft, str) else draft
@@ -133,8 +138,7 @@ class Engine:
             EmptyPrompt, PromptTooLong, SpecError: before anything is computed.
         """
         room = self._room(prompt, sampling, limits)
-        if unfinished := self._latest():
-            unfinished.close()
+        self._end_unfinished()
         self._stopping.clear()
         self.metrics = self._fresh_metrics()
         generation = Generation(
@@ -198,6 +202,33 @@ class Engine:
     def stop(self) -> None:
         """End the running generation after its round or chunk of prompt; may be called from any thread."""
         self._stopping.set()
+
+    def export(self) -> tuple[dict[str, mx.array], dict[str, str]]:
+        """The committed text and the target's cache, as arrays by name and facts, for `adopt`.
+
+        Ends a generation that was left unfinished.
+        """
+        self._end_unfinished()
+        return snapshot.export(self.session, self._identity)
+
+    def adopt(self, arrays: Mapping[str, mx.array], facts: Mapping[str, str]) -> None:
+        """Take up what `export` gave, in this process or another one; the next prompt reuses it.
+
+        Raises:
+            SnapshotMismatch: another model, version, tokenizer or precision made it, or it is damaged. The
+                engine is then as after `close`.
+        """
+        self._end_unfinished()
+        self.close()
+        snapshot.adopt(self.session, arrays, facts, self._identity)
+
+    @cached_property
+    def _identity(self) -> dict[str, str]:
+        return identity(self._target, self.options.kv_bits)
+
+    def _end_unfinished(self) -> None:
+        if unfinished := self._latest():
+            unfinished.close()
 
     def close(self) -> None:
         """Let go of the caches. The engine can be used again; it then reads its prompt from the start."""

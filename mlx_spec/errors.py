@@ -41,3 +41,10 @@ class BrokenInvariant(SpecError):
             f"This is a bug in the engine, not in what you did: {what}.",
             "Ask again, which starts with empty caches, and please report it.",
         )
+
+
+class SnapshotMismatch(SpecError):
+    """A saved cache is not this engine's, or is damaged."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(f"The saved cache does not fit: {what}.", "Its text is read again.")
