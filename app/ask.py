@@ -36,7 +36,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, given: config.Given) -> int:
     settings = config.read(given)
-    question, doubts = prompt.read(args.prompt, sys.stdin)
+    question, doubts = prompt.read(args.prompt, sys.stdin, text_first=settings.cache is not None)
     status = Status(sys.stderr)
     try:
         assistant = Assistant.load(settings, status.show)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from app.fitting import fit
+from app.prompt_cache import PromptCache
 from app.settings import Settings
 from app.template import Message, Template
 from app.thinking import Markers
@@ -47,6 +48,7 @@ class Assistant:
         self._settings = settings
         self._template = Template(target.tokenizer, settings.system)
         self._engine = engine
+        self._cache: PromptCache | None = None
         self._held = ExitStack()
         if not target.tokenizer.has_chat_template:
             self.warnings.append(
@@ -62,10 +64,12 @@ class Assistant:
             progress: gets sentences about what is going on.
 
         Raises:
+            UsageError: the prompt cache names a file that is something else.
             SpecError: the trace cannot be written, the models cannot be had or do not fit together.
         """
         with ExitStack() as held:
             # First, so that a bad file name does not cost the time that a model takes to load.
+            cache = PromptCache(settings.cache) if settings.cache else None
             trace = held.enter_context(_append_to(settings.trace)) if settings.trace else None
 
             from mlx_spec import Engine
@@ -74,6 +78,10 @@ class Assistant:
             engine = Engine(pair.target, pair.source, trace=trace, **asdict(settings.engine))
             held.callback(engine.close)
             assistant = cls(settings, pair.target, engine, pair.draft)
+            if cache:
+                progress("Opening the prompt cache")
+                assistant._cache = cache
+                assistant.warnings += filter(None, [cache.load(engine)])
             assistant._held = held.pop_all()
             return assistant
 
@@ -148,8 +156,12 @@ class Assistant:
         return self._engine.metrics
 
     def save(self) -> str | None:
-        """Keep what the model has read, if that was asked for; returns why it could not be done."""
-        return None
+        """Keep what the model has read, if there is a prompt cache.
+
+        Returns:
+            A sentence if that failed: the answers stand all the same.
+        """
+        return self._cache.save(self._engine) if self._cache else None
 
     def stop(self) -> None:
         """End the running answer and keep what it has. May be called from any thread."""
