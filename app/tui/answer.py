@@ -130,7 +130,7 @@ class Answer(Widget):
         rows = [self._mark(head)]
         if self.show_thought:
             rows += [*self._thought.rows(width), self._mark("▴ end of the thinking")]
-        return [*rows, BLANK, *said] if said else rows
+        return [*rows, self._mark(""), *said] if said else rows
 
     @staticmethod
     def _mark(text: str) -> Row:

@@ -263,9 +263,9 @@ class Chat(App[int]):
         self._context_full = "stop" if self._context_full == "drop" else "drop"
         drops = self._context_full == "drop"
         self._hint(
-            "When the context is full, the model is no longer told the oldest turns. Enter sends."
+            "When the context is full, the oldest turns now go. Enter sends."
             if drops
-            else "When the context is full, the prompt is not sent."
+            else "When the context is full, the prompt now waits for you."
         )
 
     def copy_to_clipboard(self, text: str) -> None:
