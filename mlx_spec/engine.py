@@ -24,6 +24,7 @@ from mlx_spec.generation import Generation
 from mlx_spec.identity import identity
 from mlx_spec.metrics import Metrics
 from mlx_spec.options import EngineOptions, Limits, Sampling
+from mlx_spec.paranoid import Paranoid
 from mlx_spec.policy.controller import Controller, FixedK, TrialK
 from mlx_spec.reading import Reading, chunk_size
 from mlx_spec.sampling import Sampler
@@ -150,6 +151,7 @@ class Engine:
             stream=TextStream(self._decode, limits.stop),
             metrics=self.metrics,
             trace=self._trace,
+            paranoid=Paranoid(chunk_size(self.options)) if self.options.paranoid else None,
             end_tokens=self._end_tokens,
             room=room,
             stopped=self._stopping.is_set,

@@ -48,3 +48,17 @@ class SnapshotMismatch(SpecError):
 
     def __init__(self, what: str) -> None:
         super().__init__(f"The saved cache does not fit: {what}.", "Its text is read again.")
+
+
+class CacheMismatch(SpecError):
+    """A cache does not hold the text that was committed."""
+
+
+class NotFinite(SpecError):
+    """The target computes logits that are not numbers."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The model computes NaN (not a number) instead of logits, so it has no next token.",
+            "Load it with --dtype float32, or choose another model: this one is broken or overflows.",
+        )

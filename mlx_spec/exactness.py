@@ -20,6 +20,7 @@ import mlx.nn as nn
 from mlx_spec import acceptance
 from mlx_spec.caches import CachedModel
 from mlx_spec.drafts.base import Draft
+from mlx_spec.errors import NotFinite
 from mlx_spec.round import Outcome
 from mlx_spec.sampling import Sampler
 
@@ -141,7 +142,8 @@ class StrictVerifier:
         """
         self._plain_rows = min(self._plain_rows, self._target.rows)
         fed = mx.concatenate([mx.array([committed[-1]], dtype=mx.uint32), draft.tokens.astype(mx.uint32)])
-        scores = sampler.scores(self._target.forward(fed), committed, draft.tokens)
+        logits = self._target.forward(fed)
+        scores = sampler.scores(logits, committed, draft.tokens)
         drawn = mx.argmax(scores, axis=-1)
         n, token = acceptance.match(drawn, draft.tokens, mx) if len(draft) else (mx.array(0), drawn[0])
         top = mx.topk(scores, 2, axis=-1)
@@ -150,9 +152,11 @@ class StrictVerifier:
             if self.band
             else mx.array(len(fed))
         )
-        counts = mx.stack([n, token, sure]).astype(mx.uint32)
+        counts = mx.stack([part.astype(mx.uint32) for part in (n, token, sure, sampler.unsound(logits))])
         ids: Any = mx.concatenate([draft.tokens.astype(mx.uint32), counts])
-        *drafted, accepted, following, first_near_tie = ids.tolist()
+        *drafted, accepted, following, first_near_tie, broken = ids.tolist()
+        if broken:
+            raise NotFinite
         if first_near_tie > accepted:
             return Outcome(drafted, accepted, following)
         text = [*committed, *drafted[:first_near_tie]]

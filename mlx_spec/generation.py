@@ -13,6 +13,7 @@ from mlx_spec.events import FinishReason, Round
 from mlx_spec.exactness import StrictVerifier
 from mlx_spec.metrics import Metrics
 from mlx_spec.noise import Noise
+from mlx_spec.paranoid import Paranoid
 from mlx_spec.plain import PlainDecoder
 from mlx_spec.policy.controller import Controller
 from mlx_spec.reading import Reading
@@ -39,6 +40,7 @@ class Generation:
         stream: TextStream,
         metrics: Metrics,
         trace: Trace | None,
+        paranoid: Paranoid | None,
         end_tokens: Collection[int],
         room: int,
         stopped: Callable[[], bool],
@@ -53,6 +55,7 @@ class Generation:
         stream: this answer's text.
         metrics: takes what happens.
         trace: takes every round.
+        paranoid: compares the caches with fresh ones after every round.
         end_tokens: end the answer, and are no part of it.
         room: tokens at most.
         stopped: asked between rounds.
@@ -68,6 +71,7 @@ class Generation:
         self._stream = stream
         self._metrics = metrics
         self._trace = trace
+        self._paranoid = paranoid
         self._end_tokens = end_tokens
         self._room = room
         self._stopped = stopped
@@ -119,7 +123,7 @@ class Generation:
         reading.expect(len(prompt) - 1 - reused)
         if self._speculates and source:
             source.begin(prompt, self._sampler)
-            if self._next_k():
+            if self._next_k(len(prompt)):
                 reading.expect(source.behind)
         ends = session.read(prompt, reading)
         metrics.prefilled_tokens = session.target.rows - reused
@@ -130,14 +134,14 @@ class Generation:
         if self._speculates and self._strict and not self._stopped():
             self._strict.measure(session.committed, self._sampler)
 
-    def _next_k(self) -> int:
-        """Draft tokens for the next round: none for the rest of the answer once the source has no room."""
+    def _next_k(self, tokens: int) -> int:
+        """Draft tokens for a round after `tokens`; none once the source is full, for the whole answer."""
         left = self._room - self._metrics.completion_tokens
         k = min(self._controller.next_k(), left - 1)
         if k <= 0 or self._source is None or self._stood_down:
             return 0
         context = self._source.context
-        if context is not None and len(self._session.committed) + k > context:
+        if context is not None and tokens + k > context:
             self._stood_down = f"the draft model's context of {context} tokens is full"
             return 0
         return k
@@ -150,7 +154,7 @@ class Generation:
         for it; it is still the same time, and a stop is heard after each chunk.
         """
         source = self._source
-        if source and self._plain.ahead is None and self._next_k():
+        if source and self._plain.ahead is None and self._next_k(len(self._session.committed)):
             behind = source.behind
             if behind:
                 source.catch_up(reading)
@@ -159,7 +163,7 @@ class Generation:
     def _step(self) -> Outcome:
         """One round of at most the tokens left: speculative if there is anything to verify, else plain."""
         committed, strict, plain = self._session.committed, self._strict, self._plain
-        k = self._next_k()
+        k = self._next_k(len(committed))
         if k and plain.ahead is None and self._source is not None:
             draft = self._source.propose(k)
             if len(draft) > k:
@@ -172,7 +176,7 @@ class Generation:
             return strict.verify(committed, NOTHING, self._sampler)
         # While a source is to be asked next, nothing may run ahead of the token that it needs to know.
         more = not k and self._room - self._metrics.completion_tokens > 1
-        token = plain.step(committed, more)
+        token = plain.step(committed, more and not self._paranoid)
         if strict:
             strict.plain_step()
         return Outcome([], 0, token)
@@ -190,6 +194,8 @@ class Generation:
         if self._plain.ahead is None:
             self._session.settle()
             self._check(exactly=not shown.dropped)
+            if self._paranoid:
+                self._paranoid.check(self._session, self._source if self._speculates else None)
         self._count(outcome, accepted, kept, shown.dropped, seconds)
         if finish is None and self._metrics.completion_tokens >= self._room:
             finish = "length"

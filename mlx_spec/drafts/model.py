@@ -44,8 +44,8 @@ class ModelDraft:
         shares_weights: the model is the target itself, so its weights cost no memory.
         """
         self.name = name
-        self._model = CachedModel(model, options.kv_bits, vocabulary)
-        self.unable = self._model.cannot_roll_back
+        self.cached = CachedModel(model, options.kv_bits, vocabulary)
+        self.unable = self.cached.cannot_roll_back
         self.context = context
         self._weights = 0 if shares_weights else parameter_bytes(model)
         self._committed: list[int] = []
@@ -53,27 +53,27 @@ class ModelDraft:
 
     def begin(self, committed: Sequence[int], sampler: Sampler) -> None:
         self._sampler = sampler
-        if self._model.rows:
-            self._model.mark()
-        self._model.restore(min(common_prefix(self._committed, committed), len(committed) - 1))
+        if self.cached.rows:
+            self.cached.mark()
+        self.cached.restore(min(common_prefix(self._committed, committed), len(committed) - 1))
         self._committed = list(committed)
-        self._marks = prompt_marks(self._model, len(committed))
+        self._marks = prompt_marks(self.cached, len(committed))
 
     @property
     def behind(self) -> int:
-        lag = len(self._committed) - 1 - self._model.rows
+        lag = len(self._committed) - 1 - self.cached.rows
         return lag if lag > self.FEW else 0
 
     def catch_up(self, reading: Reading) -> None:
         if self.behind:
-            reading.read(self._model, self._committed[self._model.rows : -1], self._marks)
+            reading.read(self.cached, self._committed[self.cached.rows : -1], self._marks)
 
     def propose(self, k: int) -> Draft:
         tokens: list[mx.array] = []
         laws: list[mx.array] = []
-        rows = mx.array(self._committed[self._model.rows :], dtype=mx.uint32)
+        rows = mx.array(self._committed[self.cached.rows :], dtype=mx.uint32)
         for _ in range(k):
-            logits = self._model.forward(rows)[-1:]
+            logits = self.cached.forward(rows)[-1:]
             drafted = mx.concatenate(tokens) if tokens else None
             if self._sampler.coupled:
                 rows = self._sampler.tokens(logits, self._committed, drafted)
@@ -91,24 +91,24 @@ class ModelDraft:
     def commit(self, tokens: Sequence[int], accepted: int) -> None:
         # Of the last proposal's k tokens the first k - 1 have a row; those of rejected ones go.
         if self._proposed:
-            before_proposal = self._model.rows - (self._proposed - 1)
-            self._model.keep(before_proposal + min(accepted, self._proposed - 1))
+            before_proposal = self.cached.rows - (self._proposed - 1)
+            self.cached.keep(before_proposal + min(accepted, self._proposed - 1))
             self._proposed = 0
         self._committed.extend(tokens)
-        self._model.restore(len(self._committed) - 1)
+        self.cached.restore(len(self._committed) - 1)
 
     def rewind(self, n: int) -> None:
         if n:
             del self._committed[-n:]
-            self._model.restore(max(len(self._committed) - 1, 0))
+            self.cached.restore(max(len(self._committed) - 1, 0))
 
     def reset(self) -> None:
-        self._model.reset()
+        self.cached.reset()
         self._committed, self._proposed = [], 0
 
     def in_step(self, committed: Sequence[int]) -> bool:
-        return len(self._committed) == len(committed) and self._model.rows <= max(len(committed) - 1, 0)
+        return len(self._committed) == len(committed) and self.cached.rows <= max(len(committed) - 1, 0)
 
     @property
     def nbytes(self) -> int:
-        return self._weights + self._model.kv_bytes
+        return self._weights + self.cached.kv_bytes
