@@ -73,6 +73,8 @@ class PromptCache:
         import mlx.core as mx
 
         arrays, facts = engine.export()
+        if facts["rows"] == "0":  # nothing was read: what the file holds is worth more
+            return None
         try:
             with _replaced(self._file) as stream:
                 mx.save_safetensors(stream, arrays, facts | dict([_MARK]))
@@ -82,7 +84,7 @@ class PromptCache:
 
     def _unused(self, why: str) -> str:
         sentence = f"The prompt cache {self._file} is not used: {why}"
-        return f"{sentence[:_LONGEST_SENTENCE]}. The text is read again, and the file is replaced."
+        return f"{sentence[:_LONGEST_SENTENCE]}. The text is read again, and the file replaced at the end."
 
 
 @contextmanager

@@ -110,7 +110,7 @@ class Settings:
     )
     system: str | None = option(text("TEXT"), "system prompt (unset: the model's own)")
     cache: Path | None = option(  # noqa: RUF009  a field
-        path("FILE"), "keep what the model has read in FILE, so that the next run need not read it again"
+        path("FILE"), "keep what the model has read in FILE for the next run; ask puts piped text first then"
     )
     trace: Path | None = option(path("FILE"), "append one JSON line a round to FILE")  # noqa: RUF009  a field
 

@@ -13,7 +13,7 @@ from scripted import ScriptedAssistant as Scripted
 from scripted import plain
 
 from app.thinking import Markers
-from mlx_spec.errors import PairMismatch, PromptTooLong, SpecError
+from mlx_spec.errors import CacheMismatch, PairMismatch, PromptTooLong, SpecError
 from mlx_spec.events import Round
 from models.errors import ModelError, ModelMissing
 
@@ -275,6 +275,7 @@ FAILURES: list[tuple[Exception, int]] = [
     (ModelError("The file cut.gguf ends too early.", "Fetch it again."), 3),
     (PairMismatch("The tokenizers differ.", "Choose another draft."), 1),
     (PromptTooLong("The prompt has 9000 tokens, and the context holds 2048.", "Shorten it."), 1),
+    (CacheMismatch("After 9 tokens the target's cache differs.", "Please report it."), 1),
     (SpecError("Something failed."), 1),
     (PermissionError(13, "Permission denied", "/no/entry"), 1),
 ]

@@ -14,6 +14,8 @@ from tiny import tiny_loaded
 
 import models
 from app import prompt_cache
+from app.assistant import Assistant
+from app.settings import Settings
 from models import Loaded
 
 BOOK = b"the cat and the dog " * 8
@@ -174,3 +176,14 @@ def test_a_cache_that_cannot_be_saved_is_a_warning_and_the_old_one_stays(
     assert list(file.parent.glob(".*")) == []
     assert file.read_bytes() == before
     assert ask("who?")["tokens"] == expected
+
+
+def test_a_run_that_read_nothing_leaves_the_file_as_it_is(
+    ask: Callable[..., dict[str, Any]], file: Path
+) -> None:
+    ask("who?")
+    before = file.read_bytes()
+    assistant = Assistant.load(Settings(model="other", cache=file), lambda sentence: None)
+    assert "is not used" in assistant.warnings[0]
+    assert assistant.save() is None
+    assert file.read_bytes() == before

@@ -568,7 +568,7 @@ def test_a_failure_of_the_last_moment_is_told_though_no_screen_showed_it(
         def close(self) -> None:
             raise OSError(28, "No space left on device")
 
-    worker = worker_for(Full())
+    worker = worker_for(Full(unsaved="The prompt cache could not be saved."))
 
     def run(self: Chat) -> int:
         worker.start()
@@ -580,4 +580,7 @@ def test_a_failure_of_the_last_moment_is_told_though_no_screen_showed_it(
     err = io.StringIO()
     monkeypatch.setattr("sys.stderr", err)
     assert run_chat(worker) == 1
-    assert err.getvalue() == "specchat: error: No space left on device.\n"
+    assert err.getvalue().splitlines() == [
+        "specchat: warning: The prompt cache could not be saved.",
+        "specchat: error: No space left on device.",
+    ]
