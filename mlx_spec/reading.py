@@ -29,9 +29,9 @@ def prompt_marks(cached: CachedModel, prompt: int) -> tuple[int, ...]:
     """Rows to mark while a prompt of `prompt` tokens is read, so that going back there costs little.
 
     Before its end, where a template may rewrite it in the next turn, and at its end, where a second
-    answer begins. None where any row can be gone back to anyway.
+    answer begins. None where any row can be gone back to anyway, or nothing is remembered.
     """
-    return () if cached.trims else (prompt - 1 - REWRITTEN, prompt - 1)
+    return () if cached.trims or cached.cannot_roll_back else (prompt - 1 - REWRITTEN, prompt - 1)
 
 
 class Reading:

@@ -14,6 +14,7 @@ import mlx.core as mx
 from mlx_lm.models.cache import KVCache, QuantizedKVCache
 
 from mlx_spec.caches import CachedModel
+from mlx_spec.caches.layers import leaves
 from mlx_spec.errors import SnapshotMismatch
 from mlx_spec.session import Session
 
@@ -103,12 +104,7 @@ def _text(
 
 def _layers(cached: CachedModel) -> Iterator[tuple[str, Any]]:
     """Every layer's cache with a name; those that a layer keeps several of, one by one."""
-    for i, layer in enumerate(cached.layers):
-        inner = getattr(layer, "caches", None)
-        if inner is None:
-            yield f"layers.{i}", layer
-        else:
-            yield from ((f"layers.{i}.{j}", cache) for j, cache in enumerate(inner))
+    return ((f"layers.{i}", leaf) for i, leaf in enumerate(leaves(cached.layers)))
 
 
 def _leaves(state: Any, name: str) -> Iterator[tuple[str, Any]]:
@@ -172,11 +168,12 @@ def _possible(given: Any, like: Any, rows: int) -> bool:
 
 
 def _holds(layer: Any, rows: int) -> bool:
-    """Whether a cache that counts rows counts these, and has them."""
-    if isinstance(layer, KVCache | QuantizedKVCache):
-        lengths = {leaf.shape[BY_ROW] for _, leaf in _leaves([layer.keys, layer.values], "")}
-        return layer.offset == rows and min(lengths) >= rows
-    return getattr(layer, "offset", rows) == rows
+    """Whether a cache that counts rows counts these, and has those that the next one will see."""
+    if not hasattr(layer, "offset"):
+        return True
+    start = getattr(layer, "start", getattr(layer, "start_position", 0))
+    lengths = [leaf.shape[BY_ROW] for _, leaf in _leaves([layer.keys, layer.values], "")]
+    return layer.offset == rows and min(lengths) >= rows - start and getattr(layer, "reach", 0) <= rows
 
 
 def _sum(arrays: Mapping[str, mx.array]) -> str:

@@ -17,15 +17,16 @@ def assert_like_fresh(engine: Engine, tolerance: float = 1e-4) -> None:
     # Where rows cannot be trimmed, taking tokens back may cost more rows than that.
     assert rows == max(tokens - 1, 0) if session.target.trims else rows <= max(tokens - 1, 0)
     if tokens:
-        _assert_same_next(session.target, session.committed, tolerance)
+        assert_same_next(session.target, session.committed, tolerance)
     if source and engine.metrics.state != "off":
         assert source.in_step(session.committed)
         if isinstance(source, ModelDraft) and tokens:
             assert source._committed == session.committed
-            _assert_same_next(source.cached, session.committed, tolerance)
+            assert_same_next(source.cached, session.committed, tolerance)
 
 
-def _assert_same_next(cached: CachedModel, committed: list[int], tolerance: float) -> None:
+def assert_same_next(cached: CachedModel, committed: list[int], tolerance: float = 1e-4) -> None:
+    """The cache, fed what it lacks of `committed`, gives the logits that a fresh one gives."""
     fresh = CachedModel(cached.model, cached.kv_bits, cached.vocabulary)
     fresh.prefill(committed[:-1], chunk=512)
     ours = next_logits(cached, committed)

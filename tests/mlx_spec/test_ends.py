@@ -108,27 +108,6 @@ def test_exactly_max_tokens_come_when_everything_is_accepted(target, reference, 
 
 
 @pytest.mark.parametrize("source", [None, "self", "lookup"])
-def test_a_context_with_room_for_three_gives_three(target, reference, source):
-    """Case c15."""
-    engine = Engine(target, source, k=8, context=len(PROMPT) + 3)
-    events = run(engine, max_tokens=-1)
-    assert tokens(events) == reference[:3]
-    assert events[-1].finish_reason == "length"
-    assert engine.session.target.rows < len(PROMPT) + 3
-    assert_like_fresh(engine)
-
-
-@pytest.mark.parametrize("source", [None, "self", "lookup", "recorded"])
-def test_unlimited_tokens_run_to_the_end_of_the_context(target, reference, source):
-    """Case c02."""
-    draft = Recorded(PROMPT + reference) if source == "recorded" else source
-    engine = Engine(target, draft, k=3, context=120)
-    events = run(engine, max_tokens=-1)
-    assert len(tokens(events)) == 120 - len(PROMPT)
-    assert events[-1].finish_reason == "length"
-
-
-@pytest.mark.parametrize("source", [None, "self", "lookup"])
 def test_stop_from_outside_keeps_what_was_shown(target, reference, source):
     engine = Engine(target, source, k=4)
     seen: list[Round] = []
