@@ -31,6 +31,7 @@ class Assistant:
         model: the target's name for the screen.
         draft: the draft source as an option names it; "none" without one.
         context_limit: tokens.
+        context_full: what to do when it is full, unless `answer` is told otherwise: stop or drop.
         warnings: sentences that the person must see.
         markers: around the thinking of the latest answer.
         notices: sentences about the latest prompt that the person must see.
@@ -41,6 +42,7 @@ class Assistant:
         self.model = f"{info.name} ({info.quantization or info.dtype})"
         self.draft = draft
         self.context_limit: int = engine.context_limit
+        self.context_full = settings.context_full
         self.warnings = list(settings.warnings)
         self.markers = Markers()
         self.notices: list[str] = []
@@ -98,13 +100,13 @@ class Assistant:
 
         Args:
             messages: the turns, the last of which is the user's.
-            context_full: stop or drop; None takes the settings'.
+            context_full: stop or drop; None takes the assistant's own.
             progress: is called while a long prompt is read.
 
         Raises:
             SpecError: the conversation does not fit the context or the template.
         """
-        context_full = context_full or self._settings.context_full
+        context_full = context_full or self.context_full
         tokens = self._prompt(messages, context_full)
         try:
             rounds: Generator[Round, None, None] = self._engine.generate(

@@ -94,6 +94,7 @@ class Ready:
     Attributes:
         model, draft: names for the screen.
         context_limit: tokens.
+        context_full: what happens when the context is full: stop or drop.
         warnings: sentences that the user must see.
         snapshot: the metrics before the first answer.
     """
@@ -101,6 +102,7 @@ class Ready:
     model: str
     draft: str
     context_limit: int
+    context_full: str
     warnings: tuple[str, ...]
     snapshot: Snapshot
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 @dataclass
 class _Request:
     messages: Sequence[Message]
-    context_full: str | None
+    context_full: str
     stopped: threading.Event = field(default_factory=threading.Event)
 
 
@@ -59,12 +59,12 @@ class Worker:
         self._started = True
         self._thread.start()
 
-    def answer(self, messages: Sequence[Message], context_full: str | None = None) -> None:
+    def answer(self, messages: Sequence[Message], context_full: str = "stop") -> None:
         """Ask for an answer to `messages`, the last of which is the user's.
 
         Args:
             messages: the conversation.
-            context_full: what to do if it does not fit the context, stop or drop; None takes the settings'.
+            context_full: what to do if it does not fit the context: stop, or drop its oldest turns.
         """
         self._current = _Request(tuple(messages), context_full)
         self._requests.put(self._current)
@@ -127,6 +127,7 @@ class Worker:
                 self._assistant.model,
                 self._assistant.draft,
                 self._assistant.context_limit,
+                self._assistant.context_full,
                 tuple(self._assistant.warnings),
                 Snapshot.of(self._assistant.metrics),
             )

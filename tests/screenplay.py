@@ -61,7 +61,7 @@ class Scripted:
         prefill: what is told of reading before the first round.
         unsaved: why the prompt cache could not be saved.
         asked: the messages of each request.
-        context_full: what each request said of a context that is full.
+        chosen: what each request said of a context that is full.
         going: rounds come only while it is set.
         threads: that any method but `stop` ran on.
     """
@@ -78,7 +78,8 @@ class Scripted:
     unsaved: str | None = None
     metrics: Metrics = field(default_factory=silent)
     asked: list[list[Message]] = field(default_factory=list)
-    context_full: list[str | None] = field(default_factory=list)
+    context_full: str = "stop"
+    chosen: list[str | None] = field(default_factory=list)
     going: threading.Event = field(default_factory=threading.Event)
     threads: set[int] = field(default_factory=set)
     closed: int = 0
@@ -96,7 +97,7 @@ class Scripted:
     ) -> Iterator[Round]:
         self.threads.add(threading.get_ident())
         self.asked.append(list(messages))
-        self.context_full.append(context_full)
+        self.chosen.append(context_full)
         self._stopping.clear()
         script = self.answers.pop(0)
         if isinstance(script, Exception):

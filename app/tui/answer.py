@@ -119,7 +119,7 @@ class Answer(Widget):
         said = self._reading.rows(width)
         if not self._thinking.tokens:
             return said
-        tokens = f"{self._thinking.tokens:,} tokens"
+        tokens = f"{self._thinking.tokens:,} token{'s' if self._thinking.tokens > 1 else ''}"
         if not self._thinking.unfinished:
             what = f"thought for {tokens}"
         elif self._ended:

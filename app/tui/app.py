@@ -78,7 +78,7 @@ class Chat(App[int]):
         self._doing = "Loading the model."
         self._show_origins = False
         self._show_thoughts = False
-        self._context_full: str | None = None  # what to do then; None leaves it to the settings
+        self._context_full = "stop"  # or drop
         self._asked_to_quit = -QUIT_WITHIN
         self.failure: Failed | None = None
 
@@ -143,6 +143,7 @@ class Chat(App[int]):
         self.query_one(Prompt).entitle(event.model, event.draft)
         for warning in event.warnings:
             self.query_one(Transcript).notify_reader(Notice("!", warning))
+        self._context_full = event.context_full
         self.facts = replace(self.facts, context_limit=event.context_limit)
         self._change(State.READY)
         self._say(event.snapshot.speculation)
@@ -172,7 +173,7 @@ class Chat(App[int]):
             self.query_one(Transcript).break_off(self._answer)
             self._answer = None
             self.query_one(Prompt).give_back(self.conversation.withdraw())
-        choice = event.too_long and self.conversation.messages and self._context_full != "drop"
+        choice = event.too_long and self.conversation.messages and self._context_full == "stop"
         next_step = DROP if choice else event.next_step
         self.query_one(Transcript).notify_reader(Notice("▲", event.message, next_step))
         self._change(State.ERROR)

@@ -138,7 +138,7 @@ def test_a_prompt_is_announced_with_what_the_user_must_see_and_how_far_it_is_rea
     worker.answer(ASK, "drop")
     read = [event for event in take(worker, Finished) if isinstance(event, Prefilled | Started)]
     assert read == [Started(assistant.markers, ("Mind.",)), Prefilled(512, 600), Prefilled(600, 600)]
-    assert assistant.context_full == ["drop"]
+    assert assistant.chosen == ["drop"]
 
 
 def test_an_answer_that_the_context_cut_says_so(started: list[Worker]) -> None:

@@ -176,8 +176,20 @@ async def test_a_prompt_that_no_longer_fits_offers_both_choices_and_loses_nothin
         await driver.pilot.press("f4")
         await driver.ask("third")
         await driver.see("Three.")
-    assert assistant.context_full == [None, None, "drop", "stop"]
+    assert assistant.chosen == ["stop", "stop", "drop", "stop"]
     assert [message.content for message in assistant.asked[2]] == ["first", "One.", "second"]
+
+
+async def test_where_the_oldest_turns_go_already_no_key_is_offered() -> None:
+    too_long = PromptTooLong("Too long.", "Shorten it.")
+    assistant = Scripted([rounds("One."), too_long], context_full="drop")
+    async with chat(assistant) as driver:
+        await driver.ask("first")
+        await driver.see("One.", "○ ready")
+        await driver.ask("second")
+        await driver.see("▲ Too long.", "Shorten it.")
+        assert "F4" not in driver.screen
+    assert assistant.chosen == ["drop", "drop"]
 
 
 async def test_a_first_prompt_that_does_not_fit_is_not_offered_to_lose_turns_it_has_not() -> None:
@@ -235,7 +247,7 @@ async def test_thinking_that_goes_on_is_counted_and_an_unclosed_end_is_told() ->
     assistant = Scripted([rounds("Well", ", hm", ".")], pace=0.3, markers=Markers(opener="<think>\n"))
     async with chat(assistant) as driver:
         await driver.ask("Go.")
-        await driver.see("▸ thinking, 1 tokens so far")
+        await driver.see("▸ thinking, 1 token so far")
         await driver.see("▸ thought for 3 tokens, and had not finished", "○ ready")
         assert driver.app.conversation.messages[1].content == "<think>\nWell, hm."
 
