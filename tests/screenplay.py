@@ -189,7 +189,7 @@ def main() -> int:
     code = [f"line_{i} = {i}\n" for i in range(400)]
     answers: list[list[Round] | Exception] = [
         speculative(words),
-        rounds("The quick", " brown fox", " jumps", " over the lazy dog."),
+        rounds("<think>\n", "A quick", " thought.", "\n</think>\n\n", "The quick", " brown fox", " jumps."),
         SpecError(
             "The prompt has 9000 tokens, and the context holds 8192.", "Shorten it, or start a new chat."
         ),

@@ -32,6 +32,10 @@ ENDINGS = {
     "length": "■ cut at the length limit; --max-tokens raises it",
     "error": "■ ended by an error",
 }
+WHEN_FULL = {
+    "drop": "When the context is full, the oldest turns now go. Enter sends.",
+    "stop": "When the context is full, the prompt now waits for you.",
+}
 DROP = (
     "Shorten it. Or press F4, then Enter: the oldest turns stay on this screen, "
     "but the model is no longer told them."
@@ -262,12 +266,7 @@ class Chat(App[int]):
     def action_drop(self) -> None:
         """From now on, leave the oldest turns out of a prompt that does not fit; or no longer."""
         self._context_full = "stop" if self._context_full == "drop" else "drop"
-        drops = self._context_full == "drop"
-        self._hint(
-            "When the context is full, the oldest turns now go. Enter sends."
-            if drops
-            else "When the context is full, the prompt now waits for you."
-        )
+        self._hint(WHEN_FULL[self._context_full])
 
     def copy_to_clipboard(self, text: str) -> None:
         """Copy, and say what really happened: a terminal never answers whether it did."""

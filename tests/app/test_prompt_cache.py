@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,10 @@ from tiny import tiny_loaded
 import models
 from app import prompt_cache
 from app.assistant import Assistant
+from app.events import Emitted, Finished
 from app.settings import Settings
+from app.template import Message
+from app.worker import Worker
 from models import Loaded
 
 BOOK = b"the cat and the dog " * 8
@@ -187,3 +191,21 @@ def test_a_run_that_read_nothing_leaves_the_file_as_it_is(
     assert "is not used" in assistant.warnings[0]
     assert assistant.save() is None
     assert file.read_bytes() == before
+
+
+def test_a_chat_is_saved_when_it_closes_and_the_next_one_goes_on_from_there(file: Path) -> None:
+    settings = Settings(cache=file, max_tokens=4)
+    reused = []
+    for _ in range(2):
+        worker = Worker(lambda progress: Assistant.load(settings, progress))
+        worker.start()
+        worker.answer([Message("user", BOOK.decode())])
+        deadline = time.monotonic() + 10
+        while not any(isinstance(event, Finished) for event in worker.events):
+            assert time.monotonic() < deadline
+            time.sleep(0.002)
+        worker.close()
+        told = [event.snapshot for event in worker.drain() if isinstance(event, Emitted)]
+        reused.append(told[-1].reused_tokens)
+    assert reused[0] == 0
+    assert reused[1] > len(BOOK) // 4

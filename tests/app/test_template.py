@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from mlx_lm.tokenizer_utils import BPEStreamingDetokenizer, TokenizerWrapper
 from tiny import CHATML, tiny_tokenizer
 from tokenizers import AddedToken
 
 from app.template import Message, Template
+from app.thinking import Markers
 
 ASK = [Message("user", "Hello you")]
 
@@ -26,3 +28,12 @@ def test_a_template_may_open_the_thinking_itself(opener: str) -> None:
     tokenizer.chat_template = CHATML.replace("assistant\n", f"assistant\n{opener}")
     template = Template(tokenizer, None)
     assert template.markers(template.tokens(ASK)).opener == opener
+
+
+def test_the_thinking_markers_are_the_tokenizers_own_or_the_usual_ones() -> None:
+    tokenizer = tiny_tokenizer()
+    assert Template(tokenizer, None).markers([]).start == "<think>"
+    inner = tokenizer._tokenizer
+    inner.add_tokens([AddedToken("<longcat_think>"), AddedToken("</longcat_think>")])
+    template = Template(TokenizerWrapper(inner, BPEStreamingDetokenizer), None)
+    assert template.markers([]) == Markers("<longcat_think>", "</longcat_think>")
