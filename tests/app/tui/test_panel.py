@@ -27,7 +27,7 @@ KINDS = [
 
 def snapshot(verdict: Verdict | None = PARKED, **changes: Any) -> Snapshot:
     facts = {"hazards": (0.81, 0.5, None), "tested": (40, 32, 0), **changes}
-    return Snapshot(0, 9.6, 0.7, 2.4, 0.4, 300, 64, "parked", "why", "self", verdict, None, **facts)
+    return Snapshot(0, 9.6, 0.7, 2.4, 0.4, 300, 64, "parked", "why", "self", verdict=verdict, **facts)
 
 
 def shown(now: Snapshot, history: History, height: int = 40) -> list[str]:

@@ -141,6 +141,7 @@ def generate(monkeypatch: pytest.MonkeyPatch) -> Any:
     """A function that plays one generation of the real engine over toys."""
     monkeypatch.setattr(engine_module, "CachedModel", ToyCachedModel)
     monkeypatch.setattr(engine_module, "parameter_bytes", lambda model: 0)
+    monkeypatch.setattr("mlx_spec.device.weights", lambda model: None)
     monkeypatch.setattr(mx, "async_eval", lambda *arrays: None)
 
     def play(
@@ -166,7 +167,7 @@ def generate(monkeypatch: pytest.MonkeyPatch) -> Any:
             ),
             info=SimpleNamespace(context_length=64, vocab_size=target.vocabulary),
         )
-        one = Engine(toy, ToyDraftSource(source, dice), k=1)
+        one = Engine(toy, ToyDraftSource(source, dice), k=1, prefill_chunk=64)
         one._controller = ToyController(schedule)
         emitted: list[int] = []
         for event in one.generate(list(PROMPT), Sampling(temperature=1), Limits(max_tokens=length)):
