@@ -123,6 +123,8 @@ def _measure(assistant: Assistant, answer: Answer, status: Status) -> None:
             if skipped.is_set():
                 break
     status.clear()
+    if assistant.metrics.spoilt:
+        tell("note", "Other programs kept this machine too busy to measure it; the next answer tries again.")
 
 
 def _verdict(assistant: Assistant) -> tuple[str, str] | None:

@@ -32,6 +32,7 @@ class Snapshot:
         prompt_tokens: tokens of the prompt.
         reused_tokens: those of them that need not be read.
         verdict: on speculation, with the numbers behind it; None while there is none.
+        spoilt: other programs kept the machine too busy to measure it.
         kernel: which kernel is expected to verify, as an explanation; None where nobody knows.
         hazards: for each position in a draft, accepted / tested; None where none was tested.
         tested: how often each position was.
@@ -50,6 +51,7 @@ class Snapshot:
     prompt_tokens: int = 0
     reused_tokens: int = 0
     verdict: Verdict | None = None
+    spoilt: bool = False
     kernel: str | None = None
     hazards: tuple[float | None, ...] = ()
     tested: tuple[int, ...] = ()
@@ -69,6 +71,7 @@ class Snapshot:
             reason=metrics.reason,
             source=metrics.source,
             verdict=metrics.verdict,
+            spoilt=metrics.spoilt,
             kernel=metrics.kernel,
             hazards=tuple(metrics.acceptance_by_position),
             tested=tuple(metrics.tested_at),

@@ -29,19 +29,25 @@ class Backend:
         """Whether the source's cost was measured at any depth."""
         return any(found.drafts for found in self._measured.values())
 
-    def take(self, found: Measured, *, complete: bool) -> None:
+    def take(self, found: Measured, *, complete: bool) -> bool:
         """Take a measurement of this session.
 
         Args:
             found: from a probe. Without draft costs, those of another depth stand in.
             complete: the probe had all the time that it wanted.
+
+        Returns:
+            Whether it is of use: what other programs spoilt is left alone, and rounds tell more.
         """
+        if not found.steady:
+            return False
         if not found.drafts and self.knows_drafting:
             drafts = next(other.drafts for other in self._measured.values() if other.drafts)
             found = replace(found, drafts=drafts)
         self._add(found, fresh=True)
         if complete:
             self._complete.add(bucket(found.depth))
+        return True
 
     def _add(self, found: Measured, *, fresh: bool) -> None:
         self._measured[bucket(found.depth)] = found

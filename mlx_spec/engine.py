@@ -262,7 +262,7 @@ class Engine:
             raise
         finally:
             if found := probe.measured:
-                self._backend.take(found, complete=probe.done)
+                self.metrics.spoilt = not self._backend.take(found, complete=probe.done)
                 self.metrics.verdict = self.verdict
 
     def _probe(self) -> Probe:

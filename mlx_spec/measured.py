@@ -16,6 +16,7 @@ import numpy as np
 from mlx_spec.policy.costs import CostTable
 
 DRIFT = 0.05  # a larger change between the first block and the last is flagged
+STEADY = 1.5  # the most that ratios of the same M may differ, if they are to mean anything
 RESAMPLES = 1000
 DEPTHS = (0, 1024, 4096, 8192, 16384, 32768)  # kernels change at some of these
 
@@ -63,6 +64,7 @@ class Measured:
         overhead: what a round costs besides drafting and its forward, in T(1).
         drafts: drafting K tokens, in T(1), by K; empty without a source.
         drift: how far T(1) or T(M) of the most rows moved from the first block to the last.
+        spread: the largest ratio over the smallest of the same M; 1 if nothing disturbed.
         blocks: how many blocks there were.
     """
 
@@ -73,12 +75,18 @@ class Measured:
     overhead: float
     drafts: dict[int, float]
     drift: float
+    spread: float
     blocks: int
 
     @property
     def drifted(self) -> bool:
         """The machine changed its speed while it was measured."""
         return self.drift > DRIFT
+
+    @property
+    def steady(self) -> bool:
+        """Other programs did not spoil it."""
+        return self.spread <= STEADY
 
     def costs(self, *, fresh: bool) -> CostTable:
         """The same in seconds of that time.
@@ -115,8 +123,14 @@ class Measured:
         return found
 
 
-def summarize(blocks: Sequence[Block], depth: int) -> Measured:
-    """What `blocks`, at least one, measured at `depth`."""
+def summarize(blocks: Sequence[Block], depth: int, check: Block) -> Measured:
+    """What `blocks`, at least one, measured at `depth`.
+
+    Args:
+        blocks: what counts.
+        depth: rows of the cache, in tokens.
+        check: other calls, from before, that only tell whether the machine was steady.
+    """
     most = sorted({m for block in blocks for m in block.rows})
     plain = _ratios(blocks, [block.plain for block in blocks])
     rounds = [
@@ -132,6 +146,7 @@ def summarize(blocks: Sequence[Block], depth: int) -> Measured:
         plain=median(plain) if plain else 1.0,
         overhead=max(median(rounds), 0.0) if rounds else 0.0,
         drafts={k: median(_ratios(blocks, [block.drafts.get(k) for block in blocks])) for k in ks},
+        spread=max(_spread([check, *blocks], m) for m in most),
         drift=max(_change(blocks, m) for m in (1, most[-1])),
         blocks=len(blocks),
     )
@@ -149,6 +164,11 @@ def _interval(ratios: Sequence[float]) -> Ratio:
     drawn = np.random.default_rng(0).choice(ratios, size=(RESAMPLES, len(ratios)))
     low, high = np.quantile(np.median(drawn, axis=1), [0.025, 0.975])
     return Ratio(median(ratios), float(low), float(high))
+
+
+def _spread(blocks: Sequence[Block], rows: int) -> float:
+    ratios = _ratios(blocks, [block.rows.get(rows) for block in blocks])
+    return max(ratios) / min(ratios)
 
 
 def _change(blocks: Sequence[Block], rows: int) -> float:

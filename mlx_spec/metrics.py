@@ -36,6 +36,7 @@ class Metrics:
         state, reason: of the controller; the reason is a clause, None while it speculates.
         source: the draft source's name, or None.
         verdict: on speculation, with the numbers behind it; renewed every few rounds.
+        spoilt: the latest measurement was of no use, since other programs kept the machine busy.
         kernel: which kernel is expected to verify a draft, as an explanation; None where nobody knows.
         finish_reason: why the answer ended; None while it runs.
         target_bytes, draft_bytes, kv_bytes, peak_bytes: memory at the end.
@@ -63,6 +64,7 @@ class Metrics:
     reason: str | None = None
     source: str | None = None
     verdict: Verdict | None = None
+    spoilt: bool = False
     kernel: str | None = None
     finish_reason: FinishReason | None = None
     band: float | None = None

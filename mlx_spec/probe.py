@@ -74,13 +74,14 @@ class Probe:
         self._all = tuple(range(1, most_rows + 1))
         self._core = tuple(sorted({m for m in CORE if m < most_rows} | {1, 2, most_rows}))
         self._warmed: set[int] = set()
+        self._check = Block()
         self._blocks: list[Block] = []
         self._spent = 0.0
 
     @property
     def measured(self) -> Measured | None:
         """What it found so far; None before its first block is complete."""
-        return summarize(self._blocks, self.depth) if self._blocks else None
+        return summarize(self._blocks, self.depth, self._check) if self._blocks else None
 
     def calls(self) -> Iterator[None]:
         """Measure, yielding after each call. A block that is left half way does not count."""
@@ -124,7 +125,7 @@ class Probe:
         for m in rows:
             if m not in self._warmed:
                 for _ in range(WARM_UPS):
-                    self._time_rows(m)
+                    self._check.rows[m] = self._time_rows(m)
                     yield
                 self._warmed.add(m)
 

@@ -48,6 +48,7 @@ class ScriptedAssistant:
         self.asked: list[Message] = []
         self.stopped = threading.Event()
         self.closed = False
+        self.spoilt = False
         self.verdict: Verdict | None = None
         self.calls = self.called = 0  # of a measurement: left, made
         self.unkept: str | None = None
@@ -62,7 +63,7 @@ class ScriptedAssistant:
     ) -> Generator[Round, None, None]:
         self.asked = list(messages)
         self.metrics = Metrics(state=self.metrics.state, reason=self.metrics.reason, source="lookup")
-        self.metrics.verdict = self.verdict
+        self.metrics.verdict, self.metrics.spoilt = self.verdict, self.spoilt
         self.metrics.context_limit = self.context_limit
         for read, total in self.prefill:
             progress(read, total)

@@ -60,7 +60,7 @@ def lines(insight: Insight, width: int, height: int) -> Iterator[Text]:
     facts: dict[str, Any] = dict(found.facts) if found else {}
     parts = [
         _summary(found, facts),
-        _costs(facts, insight.snapshot.kernel, roomy),
+        _costs(facts, insight.snapshot, roomy),
         _hazards(insight.snapshot),
         _ks(insight.snapshot, insight.history, width),
     ]
@@ -86,19 +86,19 @@ def _number(value: float | None, form: str) -> str:
     return "-" if value is None else form.format(value)
 
 
-def _costs(facts: dict[str, Any], kernel: str | None, roomy: bool) -> Iterator[Text]:
+def _costs(facts: dict[str, Any], snapshot: Snapshot, roomy: bool) -> Iterator[Text]:
     yield Text("V(M): cost of M rows in single rows", palette.MUTED)
     costs = {int(m): cost for m, cost in (facts.get("verify_cost") or {}).items()}
     drawn = plot.cost_curve(costs, height=8 if roomy else 4)
     if not drawn:
-        yield Text("not measured yet")
+        yield Text("too busy to be measured yet" if snapshot.spoilt else "not measured yet")
         return
     yield from map(Text, drawn)
     if roomy:
         yield Text(f"      {plot.LEGEND}", palette.MUTED)
         yield Text(f"serial index {_number(facts.get('serial_index'), '{:.2f}')} (1 is serial)")
-    if kernel and roomy:
-        yield Text(neutralise(kernel), palette.MUTED)
+    if snapshot.kernel and roomy:
+        yield Text(neutralise(snapshot.kernel), palette.MUTED)
 
 
 def _hazards(snapshot: Snapshot) -> Iterator[Text]:

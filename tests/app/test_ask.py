@@ -183,6 +183,11 @@ def test_a_new_pair_is_measured_once_after_its_answer(specchat: Any, assistant: 
     assert "Measuring" not in specchat("ask", "Hi").err
 
 
+def test_a_machine_too_busy_to_be_measured_is_a_note(specchat: Any, assistant: Scripted) -> None:
+    assistant.spoilt = True
+    assert "specchat: note: Other programs kept this machine too busy" in specchat("ask", "Hi").err
+
+
 def test_an_interrupted_answer_measures_nothing(specchat: Any, assistant: Scripted) -> None:
     assistant.calls = 5
     assistant.rounds = plain("Hel", finish="interrupt")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -230,6 +231,12 @@ def test_names_are_fit_for_the_screen(shelf: dict[str, Loaded]) -> None:
     shelf["builtin"] = replace(shelf["builtin"], info=replace(shelf["builtin"].info, quantization="4-bit"))
     assistant = load(context=64)
     assert (assistant.model, assistant.context_limit) == ("tiny llama (4-bit)", 64)
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tiny models are measured in milliseconds, which any other program disturbs."""
+    monkeypatch.setattr("mlx_spec.measured.STEADY", math.inf)
 
 
 def measured(assistant: Assistant) -> int:

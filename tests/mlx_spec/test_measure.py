@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Generator
 from typing import Any
 
 import pytest
 from tiny import tiny_loaded
 
-from mlx_spec import Engine, Limits, probe
+from mlx_spec import Engine, Limits, measured, probe
 from mlx_spec.policy.auto import K_MAX, AutoK
 from mlx_spec.policy.costs import Costs, CostTable
 from mlx_spec.policy.step import Step
 
 PROMPT = [30, 31, 32, 33, 40]
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tiny models are measured in milliseconds, which any other program disturbs."""
+    monkeypatch.setattr(measured, "STEADY", math.inf)
 
 
 def engine(draft: Any = "self", **options: Any) -> Engine:
@@ -105,6 +112,16 @@ def test_an_interrupted_measurement_is_used_but_not_kept(monkeypatch: pytest.Mon
     assert table(made) is not None
     assert made.learnt()["depths"] == {}
     assert measure(made)
+
+
+def test_a_spoilt_measurement_is_said_and_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(measured, "STEADY", 0.0)
+    made = engine()
+    measure(made)
+    assert made.metrics.spoilt
+    assert table(made) is None
+    assert made.learnt()["depths"] == {}
+    assert measure(made), "the next pause tries again"
 
 
 def test_another_run_starts_with_what_was_learnt() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -121,6 +122,13 @@ def test_a_machine_that_slows_down_is_flagged_and_its_ratios_stay_right() -> Non
     found = run(probe(machine))
     assert found.drifted
     assert found.verify[5].value == pytest.approx(5, rel=0.1)
+
+
+def test_a_machine_that_others_keep_busy_gives_no_measurement_of_use() -> None:
+    stalls = random.Random(0)
+    busy = run(probe(Machine(lambda m: 0.05 * m * (10 if stalls.random() < 0.3 else 1))))
+    assert not busy.steady
+    assert run(probe(Machine(lambda m: 0.05 * m * stalls.uniform(0.95, 1.05)))).steady
 
 
 def test_an_interruption_is_heard_between_any_two_calls_and_leaves_every_row() -> None:
