@@ -11,7 +11,6 @@ import argparse
 import csv
 import json
 import multiprocessing
-import os
 import random
 import statistics
 import sys
@@ -130,20 +129,28 @@ def _job(job: tuple[Setting, str, str]) -> list[Row]:
 
 def table(setting: Setting, curves: Sequence[str], processes: int, kept: Path | None) -> Iterator[list[Row]]:
     """Rows by curve and acceptance, as they are done; what `kept` has of them is not played again."""
-    done = _read(kept, setting) if kept else []
+    done = read(kept, setting) if kept else []
     yield done
     have = {(row.curve, row.acceptance) for row in done}
     jobs = [(setting, c, a) for c in curves for a in HAZARDS if (c, a) not in have]
-    with multiprocessing.get_context("spawn").Pool(processes, initializer=os.nice, initargs=(10,)) as pool:
+    if not jobs:
+        return
+    with multiprocessing.get_context("spawn").Pool(processes) as pool:
         for rows in pool.imap_unordered(_job, jobs):
             if kept:
-                with kept.open("a", encoding="utf-8") as file:
-                    for row in rows:
-                        file.write(json.dumps({"setting": asdict(setting), "row": asdict(row)}) + "\n")
+                keep(kept, setting, rows)
             yield rows
 
 
-def _read(kept: Path, setting: Setting) -> list[Row]:
+def keep(kept: Path, setting: Setting, rows: Sequence[Row]) -> None:
+    """Add finished rows to a file, with the setting that they belong to."""
+    with kept.open("a", encoding="utf-8") as file:
+        for row in rows:
+            file.write(json.dumps({"setting": asdict(setting), "row": asdict(row)}) + "\n")
+
+
+def read(kept: Path, setting: Setting) -> list[Row]:
+    """The rows of this setting that a file has."""
     if not kept.exists():
         return []
     lines = [json.loads(line) for line in kept.read_text(encoding="utf-8").splitlines()]
@@ -162,7 +169,7 @@ def write(rows: Sequence[Row], path: Path) -> None:
 def summary(rows: Sequence[Row]) -> list[str]:
     """Lines of Markdown: by acceptance, the worst run, the cells below their goal."""
     lines = [
-        "| acceptance | worst run over plain | over best fixed K | in the worst cell | over the text's best |",
+        "| acceptance | worst run over plain | over best fixed K | in the worst cell | over text's best |",
         "|---|---|---|---|---|",
     ]
     for name in HAZARDS:
