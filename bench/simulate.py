@@ -31,6 +31,7 @@ HAZARDS: dict[str, tuple[float, ...]] = {
 }
 DRAFT_COSTS = (0.0, 0.05, 0.1, 0.3, 1.3)
 FLOOR = 0.98  # of plain, in every run
+OPEN, CLOSE = "<!-- simulated -->", "<!-- end -->"  # around the summary in a document
 GOAL, CHANGING_GOAL = 0.97, 0.93  # of the best fixed K, on average
 
 
@@ -188,6 +189,13 @@ def summary(rows: Sequence[Row]) -> list[str]:
     return lines
 
 
+def put(lines: Sequence[str], document: Path) -> None:
+    """Put the lines between the markers of a document, in place of what was there."""
+    before, rest = document.read_text(encoding="utf-8").split(OPEN, 1)
+    after = rest.split(CLOSE, 1)[1]
+    document.write_text(f"{before}{OPEN}\n\n" + "\n".join(lines) + f"\n\n{CLOSE}{after}", encoding="utf-8")
+
+
 def run(argv: Sequence[str]) -> int:
     """Play the table that the arguments ask for; print its summary."""
     parser = argparse.ArgumentParser(prog="python -m bench.simulate", description=__doc__)
@@ -204,6 +212,7 @@ def run(argv: Sequence[str]) -> int:
     parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("--kept", type=Path, help="file that keeps finished cells, to go on from")
     parser.add_argument("--out", type=Path, help="CSV file for the whole table")
+    parser.add_argument("--document", type=Path, help="Markdown file that takes the summary")
     given = parser.parse_args(argv)
     setting = replace(
         default,
@@ -222,7 +231,10 @@ def run(argv: Sequence[str]) -> int:
     rows.sort(key=lambda row: (order[row.curve], order[row.acceptance], row.c))
     if given.out:
         write(rows, given.out)
-    print("\n".join(summary(rows)))  # noqa: T201
+    lines = summary(rows)
+    if given.document:
+        put(lines, given.document)
+    print("\n".join(lines))  # noqa: T201
     return 0
 
 
