@@ -11,7 +11,6 @@ import argparse
 import csv
 import json
 import multiprocessing
-import os
 import random
 import statistics
 import sys
@@ -32,6 +31,7 @@ HAZARDS: dict[str, tuple[float, ...]] = {
 }
 DRAFT_COSTS = (0.0, 0.05, 0.1, 0.3, 1.3)
 FLOOR = 0.98  # of plain, in every run
+OPEN, CLOSE = "<!-- simulated -->", "<!-- end -->"  # around the summary in a document
 GOAL, CHANGING_GOAL = 0.97, 0.93  # of the best fixed K, on average
 
 
@@ -130,20 +130,28 @@ def _job(job: tuple[Setting, str, str]) -> list[Row]:
 
 def table(setting: Setting, curves: Sequence[str], processes: int, kept: Path | None) -> Iterator[list[Row]]:
     """Rows by curve and acceptance, as they are done; what `kept` has of them is not played again."""
-    done = _read(kept, setting) if kept else []
+    done = read(kept, setting) if kept else []
     yield done
     have = {(row.curve, row.acceptance) for row in done}
     jobs = [(setting, c, a) for c in curves for a in HAZARDS if (c, a) not in have]
-    with multiprocessing.get_context("spawn").Pool(processes, initializer=os.nice, initargs=(10,)) as pool:
+    if not jobs:
+        return
+    with multiprocessing.get_context("spawn").Pool(processes) as pool:
         for rows in pool.imap_unordered(_job, jobs):
             if kept:
-                with kept.open("a", encoding="utf-8") as file:
-                    for row in rows:
-                        file.write(json.dumps({"setting": asdict(setting), "row": asdict(row)}) + "\n")
+                keep(kept, setting, rows)
             yield rows
 
 
-def _read(kept: Path, setting: Setting) -> list[Row]:
+def keep(kept: Path, setting: Setting, rows: Sequence[Row]) -> None:
+    """Add finished rows to a file, with the setting that they belong to."""
+    with kept.open("a", encoding="utf-8") as file:
+        for row in rows:
+            file.write(json.dumps({"setting": asdict(setting), "row": asdict(row)}) + "\n")
+
+
+def read(kept: Path, setting: Setting) -> list[Row]:
+    """The rows of this setting that a file has."""
     if not kept.exists():
         return []
     lines = [json.loads(line) for line in kept.read_text(encoding="utf-8").splitlines()]
@@ -162,7 +170,7 @@ def write(rows: Sequence[Row], path: Path) -> None:
 def summary(rows: Sequence[Row]) -> list[str]:
     """Lines of Markdown: by acceptance, the worst run, the cells below their goal."""
     lines = [
-        "| acceptance | worst run over plain | over best fixed K | in the worst cell | over the text's best |",
+        "| acceptance | worst run over plain | over best fixed K | in the worst cell | over text's best |",
         "|---|---|---|---|---|",
     ]
     for name in HAZARDS:
@@ -181,6 +189,13 @@ def summary(rows: Sequence[Row]) -> list[str]:
     return lines
 
 
+def put(lines: Sequence[str], document: Path) -> None:
+    """Put the lines between the markers of a document, in place of what was there."""
+    before, rest = document.read_text(encoding="utf-8").split(OPEN, 1)
+    after = rest.split(CLOSE, 1)[1]
+    document.write_text(f"{before}{OPEN}\n\n" + "\n".join(lines) + f"\n\n{CLOSE}{after}", encoding="utf-8")
+
+
 def run(argv: Sequence[str]) -> int:
     """Play the table that the arguments ask for; print its summary."""
     parser = argparse.ArgumentParser(prog="python -m bench.simulate", description=__doc__)
@@ -197,6 +212,7 @@ def run(argv: Sequence[str]) -> int:
     parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("--kept", type=Path, help="file that keeps finished cells, to go on from")
     parser.add_argument("--out", type=Path, help="CSV file for the whole table")
+    parser.add_argument("--document", type=Path, help="Markdown file that takes the summary")
     given = parser.parse_args(argv)
     setting = replace(
         default,
@@ -215,7 +231,10 @@ def run(argv: Sequence[str]) -> int:
     rows.sort(key=lambda row: (order[row.curve], order[row.acceptance], row.c))
     if given.out:
         write(rows, given.out)
-    print("\n".join(summary(rows)))  # noqa: T201
+    lines = summary(rows)
+    if given.document:
+        put(lines, given.document)
+    print("\n".join(lines))  # noqa: T201
     return 0
 
 

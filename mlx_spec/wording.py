@@ -57,9 +57,9 @@ def _cause(cause: str | None, facts: Mapping[str, Any], device: Mapping[str, Any
         return f"Verification is dear: {_rows(facts)}{_backend(device)}."
     if cause == "cliff":
         before, after = facts["cliff_costs"]
-        row = facts["cliff"]
         return (
-            f"Verification has a cliff: {row - 1} rows cost {before:.1f}x one row, {row} rows {after:.1f}x."
+            f"Verification has a cliff: row {facts['cliff']} raises its cost from {before:.1f}x "
+            f"to {after:.1f}x one row."
         )
     if cause == "draft":
         return f"The draft is too slow: a drafted token takes {facts['draft_cost']:.2f}x a row of the target."
