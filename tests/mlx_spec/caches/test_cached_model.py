@@ -178,6 +178,14 @@ def test_marks_keep_to_their_memory(monkeypatch):
     assert [point.rows for point in cached._checkpoints._points] == [9]
 
 
+def test_marking_one_point_twice_takes_one_place():
+    cached = CachedModel(model("qwen3_5"))
+    cached.forward(mx.array([1, 2, 3]))
+    cached.mark()
+    cached.mark()
+    assert [point.rows for point in cached._checkpoints._points] == [3]
+
+
 def test_where_all_rows_can_be_taken_back_a_mark_costs_nothing():
     cached = CachedModel(model("llama"))
     cached.forward(mx.array([1, 2, 3]))
