@@ -13,6 +13,7 @@ from typing import Any
 
 import mlx.core as mx
 import mlx.nn as nn
+from families import FAMILIES, SIZES
 from mlx.utils import tree_flatten, tree_map_with_path
 from mlx_lm.tokenizer_utils import BPEStreamingDetokenizer, TokenizerWrapper
 from mlx_lm.utils import _get_classes
@@ -49,24 +50,6 @@ MERGES = [
 # Tokens of `tiny_tokenizer`: 3 special ones, 256 bytes, the merges.
 VOCAB = 3 + 256 + len(MERGES)
 
-_COMMON: dict[str, Any] = {
-    "hidden_size": 64,
-    "intermediate_size": 96,
-    "num_attention_heads": 4,
-    "num_key_value_heads": 2,
-    "head_dim": 16,
-    "rms_norm_eps": 1e-5,
-    "rope_theta": 10000.0,
-    "max_position_embeddings": 512,
-    "tie_word_embeddings": False,
-}
-FAMILIES: dict[str, dict[str, Any]] = {
-    "llama": {},
-    "qwen2": {},
-    "qwen3": {},
-    "gemma3_text": {"sliding_window": 32, "sliding_window_pattern": 2, "query_pre_attn_scalar": 16},
-}
-
 
 def tiny_tokenizer(eos: tuple[str, ...] = (END, TURN_END)) -> TokenizerWrapper:
     """A tokenizer of every byte, a few merges and three special tokens (ids 0, 1 and 2).
@@ -94,15 +77,11 @@ def tiny_config(
     family: str = "llama", *, vocab: int = VOCAB, layers: int = 2, **changes: Any
 ) -> dict[str, Any]:
     """The config.json of a tiny model of `family`; `changes` override single entries."""
-    own = FAMILIES[family]
-    return {
-        "model_type": family,
-        **_COMMON,
-        "vocab_size": vocab,
-        "num_hidden_layers": layers,
-        **own,
-        **changes,
-    }
+    sizes = {**SIZES, "vocab_size": vocab, "num_hidden_layers": layers}
+    own = {**FAMILIES[family]}
+    if "text_config" in own:
+        own["text_config"] = {**sizes, **own["text_config"]}
+    return {"model_type": family, **sizes, **own, **changes}
 
 
 def tiny_model(config: dict[str, Any], *, seed: int = 0, gain: float = 2.0) -> nn.Module:
