@@ -22,7 +22,7 @@ def assert_like_fresh(engine: Engine, tolerance: float = 1e-4) -> None:
 
 
 def _assert_same_next(cached: CachedModel, committed: list[int], tolerance: float) -> None:
-    fresh = CachedModel(cached.model, cached.kv_bits)
+    fresh = CachedModel(cached.model, cached.kv_bits, cached.vocabulary)
     fresh.prefill(committed[:-1], chunk=512)
     rows = cached.rows
     ours = cached.forward(mx.array(committed[rows:]))[-1]

@@ -80,7 +80,7 @@ def tiny_config(
     sizes = {**SIZES, "vocab_size": vocab, "num_hidden_layers": layers}
     own = {**FAMILIES[family]}
     if "text_config" in own:
-        own["text_config"] = {**sizes, **own["text_config"]}
+        own["text_config"] = {"model_type": family, **sizes, **own["text_config"]}
     return {"model_type": family, **sizes, **own, **changes}
 
 
@@ -92,6 +92,8 @@ def tiny_model(config: dict[str, Any], *, seed: int = 0, gain: float = 2.0) -> n
     keys = dict(zip(names, mx.random.split(mx.random.key(seed), len(names)), strict=True))
 
     def fill(name: str, weight: mx.array) -> mx.array:
+        if weight.dtype == mx.uint32:  # packed integers
+            return mx.random.randint(0, 2**31 - 1, weight.shape, key=keys[name]).astype(mx.uint32)
         if weight.ndim < 2 and not name.endswith("bias"):
             return weight.astype(mx.float32)
         scale = 1.0 if "embed" in name else gain / math.sqrt(weight.shape[-1])
@@ -130,7 +132,7 @@ def tiny_loaded(
         name=f"tiny {family}",
         family=family,
         context_length=config["max_position_embeddings"],
-        vocab_size=vocab,
+        vocab_size=config["vocab_size"],
         dtype="float32",
         quantization=None,
         nbytes=nbytes,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from families.shapes import EXPERTS, LATENT, ROUTED
+from families.shapes import EXPERTS, LATENT, ROUTED, SCALED
 
 _LONGCAT = {
     **LATENT,
@@ -44,7 +44,13 @@ EXPERT: dict[str, dict[str, Any]] = {
         "moe_num_shared_experts": 1,
         "moe_use_aux_free": True,
     },
-    "glm4_moe": {**ROUTED, "use_qk_norm": True, "attention_bias": True, "partial_rotary_factor": 0.5},
+    "glm4_moe": {
+        **ROUTED,
+        "use_qk_norm": True,
+        "attention_bias": True,
+        "partial_rotary_factor": 0.5,
+        "rope_scaling": None,
+    },
     "granitemoe": {
         **EXPERTS,
         "logits_scaling": 2.0,
@@ -81,11 +87,22 @@ EXPERT: dict[str, dict[str, Any]] = {
     "phixtral": {"num_vocab": 64, "model_dim": 64, "num_heads": 4, "num_layers": 2, "rotary_dim": 8},
     "qwen2_moe": EXPERTS,
     "qwen3_moe": EXPERTS,
+    "qwen3_vl_moe": {"text_config": EXPERTS},
     "solar_open": {**ROUTED, "partial_rotary_factor": 1.0, "use_qk_norm": True},
-    "deepseek_v2": {**LATENT, **ROUTED, "topk_method": "group_limited_greedy", "rope_scaling": {
-        "type": "yarn", "factor": 2.0, "original_max_position_embeddings": 64,
-        "mscale": 1.0, "mscale_all_dim": 1.0, "beta_fast": 32, "beta_slow": 1,
-    }},
+    "deepseek_v2": {
+        **LATENT,
+        **ROUTED,
+        "topk_method": "group_limited_greedy",
+        "rope_scaling": {
+            "type": "yarn",
+            "factor": 2.0,
+            "original_max_position_embeddings": 64,
+            "mscale": 1.0,
+            "mscale_all_dim": 1.0,
+            "beta_fast": 32,
+            "beta_slow": 1,
+        },
+    },
     "deepseek_v3": {**LATENT, **ROUTED},
     "deepseek_v32": {**LATENT, **ROUTED, **_INDEXED},
     "glm4_moe_lite": {**LATENT, **ROUTED},
@@ -99,10 +116,19 @@ EXPERT: dict[str, dict[str, Any]] = {
         "emb_neighbor_num": 3,
         "emb_split_num": 2,
     },
-    "minicpm3": {**LATENT, "dim_model_base": 32, "scale_depth": 1.4, "scale_emb": 12.0, "rope_scaling": {
-        "type": "longrope", "factor": 2.0, "original_max_position_embeddings": 32,
-        "long_factor": [2.0] * 4, "short_factor": [1.0] * 4,
-    }},
-    "mistral4": {**LATENT, **ROUTED, "rope_parameters": {"rope_theta": 10000.0, "rope_type": "default"}},
+    "minicpm3": {
+        **LATENT,
+        "dim_model_base": 32,
+        "scale_depth": 1.4,
+        "scale_emb": 12.0,
+        "rope_scaling": {
+            "type": "longrope",
+            "factor": 2.0,
+            "original_max_position_embeddings": 32,
+            "long_factor": [2.0] * 4,
+            "short_factor": [1.0] * 4,
+        },
+    },
+    "mistral4": {**LATENT, **ROUTED, "rope_parameters": SCALED},
     "youtu_llm": LATENT,
 }

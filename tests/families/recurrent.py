@@ -62,6 +62,15 @@ _SHORT_CONVOLUTION = {
     "full_attn_idxs": [1],
 }
 
+_PACKED = {
+    "schema_version": 1,
+    "tensor_namespace": "mlx-lm-text",
+    "quantization": {"bits": 2, "group_size": 128, "mode": "affine"},
+    "modules": [
+        {"path": "model.layers.0.mlp.gate_proj", "embedding": False, "block": 0, "dtype": "float16"}
+    ],
+}
+
 RECURRENT: dict[str, dict[str, Any]] = {
     "baichuan_m1": {
         "num_hidden_layers": 3,
@@ -79,7 +88,7 @@ RECURRENT: dict[str, dict[str, Any]] = {
         "mamba_d_state": 16,
         "mamba_rms_norm": True,
     },
-    "gear": {"num_hidden_layers": 3, "layer_types": ["conv", SLIDING, FULL], "sliding_window": WINDOW},
+    "gear": {"num_hidden_layers": 3, "layer_types": ["conv_mixer", SLIDING, FULL], "sliding_window": WINDOW},
     "granitemoehybrid": {
         **EXPERTS,
         "num_hidden_layers": 3,
@@ -178,6 +187,7 @@ RECURRENT: dict[str, dict[str, Any]] = {
         "mamba_d_state": 16,
         "mamba_num_heads": 4,
     },
+    "prism_hadamard_qwen35": {**_PACKED, "text_config": {**_GATED_DELTA, "hidden_size": 128}},
     "qwen3_5": {"text_config": _GATED_DELTA},
     "qwen3_5_moe": {"text_config": {**EXPERTS, **_GATED_DELTA}},
     "qwen3_next": {**EXPERTS, **_GATED_DELTA},

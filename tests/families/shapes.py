@@ -60,3 +60,10 @@ LATENT: dict[str, Any] = {
     "v_head_dim": 16,
     "attention_bias": False,
 }
+# Attention whose scale grows with the position.
+SCALED = {
+    "rope_theta": 10000.0,
+    "rope_type": "default",
+    "llama_4_scaling_beta": 0.1,
+    "original_max_position_embeddings": 16,
+}

@@ -4,11 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
-from families.shapes import EXPERTS, FULL, MIXED, ROUTED, SLIDING, WINDOW
+from families.shapes import EXPERTS, FULL, MIXED, ROUTED, SCALED, SLIDING, WINDOW
 
 _ROTARY = {kind: {"rope_theta": 10000.0, "rope_type": "default"} for kind in (FULL, SLIDING)}
 # A window for every layer but the last of a pattern.
 _PATTERN = {"num_hidden_layers": 3, "sliding_window": WINDOW, "sliding_window_pattern": 2}
+_GEMMA3 = {**_PATTERN, "query_pre_attn_scalar": 16}
+_GEMMA4 = {
+    "num_hidden_layers": 6,
+    "num_kv_shared_layers": 2,
+    "layer_types": [SLIDING, FULL, SLIDING, FULL, SLIDING, FULL],
+    "sliding_window": WINDOW,
+    "global_head_dim": 32,
+    "vocab_size_per_layer_input": 64,
+    "hidden_size_per_layer_input": 16,
+    "tie_word_embeddings": True,
+}
+_MINISTRAL = {**MIXED, "rope_parameters": SCALED}
 
 WINDOWED: dict[str, dict[str, Any]] = {
     "afmoe": {**EXPERTS, **MIXED, "num_dense_layers": 1},
@@ -32,7 +44,8 @@ WINDOWED: dict[str, dict[str, Any]] = {
     },
     "exaone4": {**_PATTERN, "sliding_window_pattern": "LGL", "rope_scaling": None},
     "exaone_moe": {**EXPERTS, **MIXED, "is_moe_layer": [False, True, True]},
-    "gemma3_text": {**_PATTERN, "query_pre_attn_scalar": 16},
+    "gemma3_text": _GEMMA3,
+    "gemma3": {"text_config": _GEMMA3},
     "gemma3n": {
         "text_config": {
             "num_hidden_layers": 6,
@@ -51,16 +64,8 @@ WINDOWED: dict[str, dict[str, Any]] = {
             "laurel_rank": 8,
         }
     },
-    "gemma4_text": {
-        "num_hidden_layers": 6,
-        "num_kv_shared_layers": 2,
-        "layer_types": [SLIDING, FULL, SLIDING, FULL, SLIDING, FULL],
-        "sliding_window": WINDOW,
-        "global_head_dim": 32,
-        "vocab_size_per_layer_input": 64,
-        "hidden_size_per_layer_input": 16,
-        "tie_word_embeddings": True,
-    },
+    "gemma4": {"text_config": _GEMMA4},
+    "gemma4_text": _GEMMA4,
     "gpt_oss": {**EXPERTS, **MIXED},
     "iquestloopcoder": {"loop_window_size": WINDOW},
     "laguna": {**EXPERTS, **MIXED, "num_attention_heads_per_layer": [4, 4, 2]},
@@ -112,20 +117,14 @@ WINDOWED: dict[str, dict[str, Any]] = {
             "index_local_blocks": 1,
         }
     },
-    "ministral3": {
-        **MIXED,
-        "rope_parameters": {
-            "rope_theta": 10000.0,
-            "rope_type": "default",
-            "llama_4_scaling_beta": 0.1,
-            "original_max_position_embeddings": 16,
-        },
-    },
+    "ministral3": _MINISTRAL,
+    "mistral3": {"text_config": {"model_type": "ministral3", **_MINISTRAL}},
     "muse_glimmer": {**MIXED, "layer_rope_theta": [10000.0, None, 10000.0]},
     "muse_spark": {
         "text_config": {
             **EXPERTS,
             **MIXED,
+            "num_shared_experts": 0,
             "post_norm_eps": 1e-8,
             "rope_parameters": {"rope_theta": 10000.0},
             "layer_rope_theta": [10000.0, None, 10000.0],
