@@ -77,11 +77,12 @@ def tiny_config(
     family: str = "llama", *, vocab: int = VOCAB, layers: int = 2, **changes: Any
 ) -> dict[str, Any]:
     """The config.json of a tiny model of `family`; `changes` override single entries."""
-    sizes = {**SIZES, "vocab_size": vocab, "num_hidden_layers": layers}
-    own = {**FAMILIES[family]}
+    sizes = {**SIZES, "vocab_size": vocab, "num_vocab": vocab, "num_hidden_layers": layers}
+    common = {"model_type": family, **sizes}
+    own = FAMILIES[family]
     if "text_config" in own:
-        own["text_config"] = {"model_type": family, **sizes, **own["text_config"]}
-    return {"model_type": family, **sizes, **own, **changes}
+        return {**common, **own, "text_config": {**common, **own["text_config"], **changes}}
+    return {**common, **own, **changes}
 
 
 def tiny_model(config: dict[str, Any], *, seed: int = 0, gain: float = 2.0) -> nn.Module:
@@ -90,13 +91,18 @@ def tiny_model(config: dict[str, Any], *, seed: int = 0, gain: float = 2.0) -> n
     model = model_class(args_class.from_dict(config))
     names = [name for name, _ in tree_flatten(model.parameters())]
     keys = dict(zip(names, mx.random.split(mx.random.key(seed), len(names)), strict=True))
+    # These multiply embeddings by the root of their width, and their output is tied to them: at full
+    # scale each token would be followed by itself.
+    embedded = 1 / 8 if config["model_type"] in ("gemma3n", "gemma4", "gemma4_text") else 1.0
 
     def fill(name: str, weight: mx.array) -> mx.array:
         if weight.dtype == mx.uint32:  # packed integers
             return mx.random.randint(0, 2**31 - 1, weight.shape, key=keys[name]).astype(mx.uint32)
+        if name.endswith("A_log"):  # a model draws them without a key
+            return mx.log(mx.arange(1, weight.size + 1)).reshape(weight.shape)
         if weight.ndim < 2 and not name.endswith("bias"):
             return weight.astype(mx.float32)
-        scale = 1.0 if "embed" in name else gain / math.sqrt(weight.shape[-1])
+        scale = embedded if "embed" in name else gain / math.sqrt(weight.shape[-1])
         return mx.random.normal(weight.shape, key=keys[name]) * scale
 
     model.update(tree_map_with_path(fill, model.parameters()))

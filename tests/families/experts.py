@@ -84,7 +84,7 @@ EXPERT: dict[str, dict[str, Any]] = {
             "short_mscale": 1.2,
         },
     },
-    "phixtral": {"num_vocab": 64, "model_dim": 64, "num_heads": 4, "num_layers": 2, "rotary_dim": 8},
+    "phixtral": {"model_dim": 64, "num_heads": 4, "num_layers": 2, "rotary_dim": 8},
     "qwen2_moe": EXPERTS,
     "qwen3_moe": EXPERTS,
     "qwen3_vl_moe": {"text_config": EXPERTS},

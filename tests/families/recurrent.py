@@ -66,9 +66,7 @@ _PACKED = {
     "schema_version": 1,
     "tensor_namespace": "mlx-lm-text",
     "quantization": {"bits": 2, "group_size": 128, "mode": "affine"},
-    "modules": [
-        {"path": "model.layers.0.mlp.gate_proj", "embedding": False, "block": 0, "dtype": "float16"}
-    ],
+    "modules": [{"path": "model.layers.0.mlp.gate_proj", "embedding": False, "block": 0, "dtype": "float16"}],
 }
 
 RECURRENT: dict[str, dict[str, Any]] = {
@@ -87,6 +85,7 @@ RECURRENT: dict[str, dict[str, Any]] = {
         "mamba_d_head": 16,
         "mamba_d_state": 16,
         "mamba_rms_norm": True,
+        "lm_head_multiplier": 1.0,
     },
     "gear": {"num_hidden_layers": 3, "layer_types": ["conv_mixer", SLIDING, FULL], "sliding_window": WINDOW},
     "granitemoehybrid": {

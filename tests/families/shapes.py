@@ -16,7 +16,7 @@ SIZES: dict[str, Any] = {
     "tie_word_embeddings": False,
 }
 # Smaller than any text that a test decodes.
-WINDOW = 24
+WINDOW = 32
 FULL, SLIDING, LINEAR = "full_attention", "sliding_attention", "linear_attention"
 # Sliding layers first and last, a full one between them.
 MIXED = {"layer_types": [SLIDING, FULL, SLIDING], "num_hidden_layers": 3, "sliding_window": WINDOW}

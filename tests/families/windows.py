@@ -12,13 +12,12 @@ _PATTERN = {"num_hidden_layers": 3, "sliding_window": WINDOW, "sliding_window_pa
 _GEMMA3 = {**_PATTERN, "query_pre_attn_scalar": 16}
 _GEMMA4 = {
     "num_hidden_layers": 6,
-    "num_kv_shared_layers": 2,
-    "layer_types": [SLIDING, FULL, SLIDING, FULL, SLIDING, FULL],
+    "num_kv_shared_layers": 3,
+    "layer_types": [SLIDING, SLIDING, FULL] * 2,
     "sliding_window": WINDOW,
     "global_head_dim": 32,
-    "vocab_size_per_layer_input": 64,
-    "hidden_size_per_layer_input": 16,
-    "tie_word_embeddings": True,
+    "vocab_size_per_layer_input": 512,
+    "hidden_size_per_layer_input": 8,
 }
 _MINISTRAL = {**MIXED, "rope_parameters": SCALED}
 
@@ -49,14 +48,14 @@ WINDOWED: dict[str, dict[str, Any]] = {
     "gemma3n": {
         "text_config": {
             "num_hidden_layers": 6,
-            "layer_types": [SLIDING, FULL, SLIDING, FULL, SLIDING, FULL],
-            "num_kv_shared_layers": 2,
+            "layer_types": [SLIDING, SLIDING, FULL] * 2,
+            "num_kv_shared_layers": 3,
             "sliding_window": WINDOW,
-            "vocab_size_per_layer_input": 64,
+            "vocab_size_per_layer_input": 512,
             "rope_local_base_freq": 10000.0,
             "final_logit_softcapping": 30.0,
             "activation_sparsity_pattern": [0.5, 0.5, 0.0, 0.0, 0.0, 0.0],
-            "hidden_size_per_layer_input": 16,
+            "hidden_size_per_layer_input": 8,
             "altup_num_inputs": 2,
             "altup_coef_clip": 120.0,
             "altup_correct_scale": True,
@@ -76,6 +75,7 @@ WINDOWED: dict[str, dict[str, Any]] = {
             "num_hidden_layers": 4,
             "attention_bias": False,
             "attention_chunk_size": WINDOW,
+            "floor_scale": 16,
             "interleave_moe_layer_step": 2,
             "intermediate_size_mlp": 96,
             "num_experts_per_tok": 1,
