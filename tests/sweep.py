@@ -31,7 +31,9 @@ from mlx_spec.options import EngineOptions
 SPECULATES, STANDS_DOWN, NOT_BUILT, WRONG = "speculates exactly", "stands down", "not built", "WRONG"
 
 PROMPT = letters("the cat and the dog ")  # shorter than the windows
+LONGER = letters("the quick brown fox jumps over the lazy dog and runs away ")
 LENGTH = 80
+KS = (1, 3, 6)
 # A text that repeats one token would hide errors: the first seed that gives this many tokens is taken.
 DISTINCT = 12
 # Rows computed at once, after this many single ones: from nothing, across a window, beyond it.
@@ -92,11 +94,15 @@ def _lively(family: str) -> tuple[Any, list[int]]:
     """A target that ends at no token, and prompt and greedy answer as mlx-lm decodes it."""
     for seed in range(8):
         target = without_ends(tiny_loaded(family, vocab=READABLE, seed=seed))
-        steps = generate_step(mx.array(PROMPT), target.model, max_tokens=LENGTH)
-        answer = [token for token, _ in steps]
+        answer = _mlx_lms(target, PROMPT, LENGTH)
         if len(set(answer)) >= DISTINCT:
             break
     return target, PROMPT + answer
+
+
+def _mlx_lms(target: Any, prompt: list[int], length: int) -> list[int]:
+    """mlx-lm's own greedy answer."""
+    return [token for token, _ in generate_step(mx.array(prompt), target.model, max_tokens=length)]
 
 
 def _rows_distance(model: Any, text: list[int]) -> tuple[float, bool]:
@@ -141,11 +147,16 @@ def _speculate(target: Any, text: list[int]) -> str | None:
     answer = text[len(PROMPT) :]
     plain = Engine(target, None)
     _expect(_tokens(plain, PROMPT) == answer, "plain decoding is not mlx-lm's")
-    # An edited turn goes back to the middle of the answer, and on from there.
+    # A second turn goes back to the middle of the answer; a third has a prompt longer than the windows.
     edited = [*text[:50], *letters(" but then")]
-    second = _tokens(plain, edited, 24)
+    turns = {
+        "a second turn": (edited, _mlx_lms(target, edited, 24)),
+        "a long prompt": (LONGER, _mlx_lms(target, LONGER, 24)),
+    }
+    for turn, (prompt, want) in turns.items():
+        _expect(_tokens(plain, prompt, 24) == want, f"plain decoding after {turn} is not mlx-lm's")
     reason = None
-    for k in (1, 3, 6):
+    for k in KS:
         for name, source in _sources(target, text, k).items():
             engine = Engine(target, source, k=k)
             where = f"{name}, K={k}"
@@ -156,8 +167,9 @@ def _speculate(target: Any, text: list[int]) -> str | None:
             if name == "self":
                 _expect(engine.metrics.acceptance_rate == 1.0, f"{where} is not always accepted")
             _like_fresh(engine, where)
-            _expect(_tokens(engine, edited, 24) == second, f"other tokens in a second turn with {where}")
-            _like_fresh(engine, f"a second turn with {where}")
+            for turn, (prompt, want) in turns.items():
+                _expect(_tokens(engine, prompt, 24) == want, f"other tokens in {turn} with {where}")
+                _like_fresh(engine, f"{turn} with {where}")
     return reason
 
 
