@@ -202,7 +202,7 @@ class Audit:
         session, used = self._speculative.session, self._speculative.session.target
         text = prompt + answer
         rows = len(text) - 1
-        if session.committed != text or used.rows != rows or any(c.offset != rows for c in used.layers):
+        if session.committed != text or used.rows != rows or not used.in_step:
             return float("inf")
         fresh = CachedModel(used.model, self.options.kv_bits)
         fresh.prefill(prompt[:-1], self.options.prefill_chunk)

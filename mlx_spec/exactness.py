@@ -92,7 +92,7 @@ class StrictVerifier:
         self._target = target
         self._rows = rows
         self._plain_rows = 0  # rows of the cache that are bit for bit plain decoding's
-        self._blocks: list[Block] = []  # prompt rows after those, which plain decoding reads as blocks
+        self._blocks: list[Block] = []  # prompt rows, which plain decoding reads as blocks
         self._noise: float | None = None
         self.band = 0.0
         self.reverified = 0
@@ -108,8 +108,7 @@ class StrictVerifier:
         """
         rows = self._target.rows
         if self._plain_rows >= reused:
-            self._plain_rows, self._blocks = rows, []
-            return
+            self._plain_rows = rows
         kept = [replace(old, end=min(old.end, reused)) for old in self._blocks if old.start < reused]
         ends = {start: min(start + chunk, rows) for start in range(reused, rows, chunk)}
         new = [Block(start, list(committed[start:end]), end) for start, end in ends.items()]
@@ -140,6 +139,8 @@ class StrictVerifier:
             The outcome; on a near-tie the round ends there, with plain decoding's own token.
         """
         self._plain_rows = min(self._plain_rows, self._target.rows)
+        if self.clean:
+            self._target.mark()
         fed = mx.concatenate([mx.array([committed[-1]], dtype=mx.uint32), draft.tokens.astype(mx.uint32)])
         scores = sampler.scores(self._target.forward(fed), committed, draft.tokens)
         drawn = mx.argmax(scores, axis=-1)
@@ -160,9 +161,9 @@ class StrictVerifier:
 
     def _decode_plainly(self, text: list[int], sampler: Sampler) -> int:
         """The token after `text`, from rows that plain decoding would have made."""
-        self._target.keep(self._plain_rows)
+        rows = self._target.restore(self._plain_rows)
         self.reverified += 1
-        self.replayed += len(text) - self._plain_rows
+        self.replayed += len(text) - rows
         blocks = {block.start: block for block in self._blocks}
         while (at := self._target.rows) < len(text):
             block = blocks.get(at)
@@ -170,5 +171,5 @@ class StrictVerifier:
             mx.eval(logits)
             if block:
                 self._target.keep(block.end)
-        self._plain_rows, self._blocks = self._target.rows, []
+        self._plain_rows = self._target.rows
         return cast(int, sampler.tokens(logits, text).item())

@@ -49,8 +49,9 @@ class ModelDraft:
         self._sampler = sampler
         shared = common_prefix(self._committed, committed)
         self._committed = list(committed)
-        self._model.keep(min(shared, len(committed) - 1))
+        self._model.restore(min(shared, len(committed) - 1))
         self._model.prefill(committed[self._model.rows : -1], self._chunk)
+        self._model.mark()
 
     def propose(self, k: int) -> Draft:
         tokens: list[mx.array] = []
@@ -79,12 +80,12 @@ class ModelDraft:
             self._model.keep(before_proposal + min(accepted, self._proposed - 1))
             self._proposed = 0
         self._committed.extend(tokens)
-        self._model.keep(len(self._committed) - 1)
+        self._model.restore(len(self._committed) - 1)
 
     def rewind(self, n: int) -> None:
         if n:
             del self._committed[-n:]
-            self._model.keep(len(self._committed) - 1)
+            self._model.restore(len(self._committed) - 1)
 
     def reset(self) -> None:
         self._model.reset()
