@@ -16,6 +16,7 @@ from mlx_lm.models.cache import make_prompt_cache
 from mlx_spec.caches.checkpoints import Checkpoints
 from mlx_spec.caches.layers import leaves, quantized, transactional, unable, unable_to_record
 from mlx_spec.caches.recurrent import Journal
+from mlx_spec.caches.rows import rows_differ
 from mlx_spec.errors import UnsupportedCache
 
 
@@ -45,7 +46,9 @@ class CachedModel:
         self.model = model
         self.kv_bits = kv_bits
         self.vocabulary = vocabulary
-        self.cannot_roll_back = unable(make_prompt_cache(model)) or unable_to_record(model)
+        self.cannot_roll_back = (
+            rows_differ(model) or unable(make_prompt_cache(model)) or unable_to_record(model)
+        )
         self.reset()
 
     def reset(self) -> None:
