@@ -1,9 +1,10 @@
 """What does a rollback cost, and does that grow with the text before it?
 
 Each kind of cache has a tiny random model. A round of five rows is read, three of them are taken
-back, and whatever that leaves to compute is computed. The two contexts take turns, a pair is the
-unit, and the ratio of their costs is reported: 1 means that a rollback costs the same after a short
-text and after a long one. The models are far too small for the times themselves to mean anything.
+back, and whatever that leaves to compute is computed. The two contexts take turns, a pair of
+blocks is the unit, and the ratio of their costs is reported: 1 means that a rollback costs the same
+after a short text and after a long one. The models are far too small for the times themselves to mean
+anything.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from statistics import median
 from typing import Any
 
 import mlx.core as mx
@@ -26,6 +28,7 @@ from bench.statistics import Timing, speedup
 from mlx_spec.caches import CachedModel
 
 ROWS, KEPT = 5, 2
+BLOCK = 7  # rounds; their median counts, since a rollback is shorter than what disturbs it
 VOCAB = 64
 _COMMON: Mapping[str, Any] = {
     "vocab_size": VOCAB,
@@ -113,19 +116,21 @@ class Rounds:
         self._cached.prefill([i * i % VOCAB for i in range(context)], chunk=512)
         self._context = context
 
-    def one(self) -> tuple[float, float]:
-        """Seconds of a forward of ROWS rows, and of going back to the first KEPT of them."""
-        cached = self._cached
+    def read(self) -> float:
+        """Seconds of a forward of ROWS rows."""
         started = self._clock()
-        logits = cached.forward(mx.arange(ROWS))
-        self._finish(logits)
-        read = self._clock()
-        cached.keep(self._context + KEPT)
+        self._finish(self._cached.forward(mx.arange(ROWS)))
+        return self._clock() - started
+
+    def go_back(self) -> float:
+        """Seconds of going back to the first KEPT of them."""
+        started = self._clock()
+        self._cached.keep(self._context + KEPT)
         self._finish()
-        back = self._clock()
-        cached.keep(self._context)
+        seconds = self._clock() - started
+        self._cached.keep(self._context)
         self._finish()
-        return read - started, back - read
+        return seconds
 
     def _finish(self, *more: mx.array) -> None:
         mx.eval([*more, [layer.state for layer in self._cached.layers if not hasattr(layer, "caches")]])
@@ -135,7 +140,7 @@ class Rounds:
 def measure(
     kind: Kind,
     contexts: Sequence[int],
-    rounds: int,
+    blocks: int,
     *,
     order: random.Random,
     clock: Callable[[], float] = time.perf_counter,
@@ -143,22 +148,24 @@ def measure(
     """Costs after each of two contexts, in tokens, and their ratio; the contexts take turns."""
     model = kind.model()
     each = {context: Rounds(kind, model, context, clock) for context in contexts}
-    seconds: dict[int, list[tuple[float, float]]] = {context: [] for context in contexts}
-    for _ in range(rounds + 2):
-        for context in order.sample(list(contexts), len(contexts)):
-            seconds[context].append(each[context].one())
-    timed = {context: found[2:] for context, found in seconds.items()}
-    short, long = ([Timing(1, back) for _, back in timed[context]] for context in contexts)
+    read: dict[int, list[float]] = {context: [] for context in contexts}
+    back: dict[int, list[float]] = {context: [] for context in contexts}
+    for _ in range(blocks + 1):
+        timed: dict[int, list[tuple[float, float]]] = {context: [] for context in contexts}
+        for _ in range(BLOCK):
+            # Both read before one goes back: a long text leaves nothing of Python in the processor's cache.
+            reading = {context: each[context].read() for context in order.sample(contexts, 2)}
+            for context in order.sample(contexts, 2):
+                timed[context].append((reading[context], each[context].go_back()))
+        for context, block in timed.items():
+            read[context].append(median(seconds for seconds, _ in block))
+            back[context].append(median(seconds for _, seconds in block))
+    short, long = ([Timing(1, seconds) for seconds in back[context][1:]] for context in contexts)
     return {
         "growth": asdict(speedup(short, long)),
-        "rollback_ms": {c: _median(back for _, back in found) for c, found in timed.items()},
-        "forward_ms": {c: _median(read for read, _ in found) for c, found in timed.items()},
+        "rollback_ms": {context: round(1e3 * median(seconds[1:]), 4) for context, seconds in back.items()},
+        "forward_ms": {context: round(1e3 * median(seconds[1:]), 4) for context, seconds in read.items()},
     }
-
-
-def _median(seconds: Any) -> float:
-    ordered = sorted(seconds)
-    return round(1e3 * ordered[len(ordered) // 2], 4)
 
 
 def main(arguments: list[str]) -> int:
@@ -168,7 +175,7 @@ def main(arguments: list[str]) -> int:
     )
     add = parser.add_argument
     add("--contexts", type=int, nargs=2, default=(1024, 16384), help="tokens before a round")
-    add("--rounds", type=int, default=200, help="pairs of rounds")
+    add("--blocks", type=int, default=60, help=f"pairs of {BLOCK} rounds each")
     add("--kind", choices=KINDS, help="measure this kind of cache alone")
     add("--seed", type=int, default=0, help="of the order in which the contexts take turns")
     options = parser.parse_args(arguments)
@@ -177,7 +184,7 @@ def main(arguments: list[str]) -> int:
     rows: dict[str, Any] = {}
     for name in names:
         rows[name] = row = measure(
-            KINDS[name], options.contexts, options.rounds, order=random.Random(options.seed)
+            KINDS[name], options.contexts, options.blocks, order=random.Random(options.seed)
         )
         growth, back, read = row["growth"], row["rollback_ms"], row["forward_ms"]
         sys.stdout.write(
@@ -191,7 +198,7 @@ def main(arguments: list[str]) -> int:
         "date": report.today(),
         "machine": report.machine(),
         "contexts": list(options.contexts),
-        "rounds": options.rounds,
+        "blocks": options.blocks,
         "seed": options.seed,
         "kinds": rows,
     }

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any, cast
 
 import mlx.core as mx
@@ -19,6 +20,7 @@ import mlx.nn as nn
 from mlx_spec import acceptance
 from mlx_spec.caches import CachedModel
 from mlx_spec.drafts.base import Draft
+from mlx_spec.errors import NotFinite
 from mlx_spec.round import Outcome
 from mlx_spec.sampling import Sampler
 
@@ -98,21 +100,24 @@ class StrictVerifier:
         self.reverified = 0
         self.replayed = 0
 
-    def begin(self, committed: Sequence[int], reused: int, chunk: int) -> None:
+    def begin(self, committed: Sequence[int], reused: int, ends: Sequence[int]) -> None:
         """Take note of a prompt that was read, for any kind of generation.
 
         Args:
             committed: the prompt.
-            reused: rows of it from an earlier turn; the others were read `chunk` tokens a forward.
-            chunk: tokens.
+            reused: rows of it from an earlier turn.
+            ends: the rows at which the forwards that read the others ended.
         """
         rows = self._target.rows
         if self._plain_rows >= reused:
             self._plain_rows = rows
         kept = [replace(old, end=min(old.end, reused)) for old in self._blocks if old.start < reused]
-        ends = {start: min(start + chunk, rows) for start in range(reused, rows, chunk)}
-        new = [Block(start, list(committed[start:end]), end) for start, end in ends.items()]
+        new = [Block(start, list(committed[start:end]), end) for start, end in pairwise([reused, *ends])]
         self._blocks = kept + new
+
+    def adopt(self) -> None:
+        """Take the rows that the cache has as plain decoding's own: it would have gone on from them too."""
+        self._plain_rows, self._blocks = self._target.rows, []
 
     def measure(self, committed: Sequence[int], sampler: Sampler) -> None:
         """Start a greedy answer after `committed`; measures this backend's noise once."""
@@ -142,7 +147,8 @@ class StrictVerifier:
         if self.clean:
             self._target.mark()
         fed = mx.concatenate([mx.array([committed[-1]], dtype=mx.uint32), draft.tokens.astype(mx.uint32)])
-        scores = sampler.scores(self._target.forward(fed), committed, draft.tokens)
+        logits = self._target.forward(fed)
+        scores = sampler.scores(logits, committed, draft.tokens)
         drawn = mx.argmax(scores, axis=-1)
         n, token = acceptance.match(drawn, draft.tokens, mx) if len(draft) else (mx.array(0), drawn[0])
         top = mx.topk(scores, 2, axis=-1)
@@ -151,9 +157,11 @@ class StrictVerifier:
             if self.band
             else mx.array(len(fed))
         )
-        counts = mx.stack([n, token, sure]).astype(mx.uint32)
+        counts = mx.stack([part.astype(mx.uint32) for part in (n, token, sure, sampler.unsound(logits))])
         ids: Any = mx.concatenate([draft.tokens.astype(mx.uint32), counts])
-        *drafted, accepted, following, first_near_tie = ids.tolist()
+        *drafted, accepted, following, first_near_tie, broken = ids.tolist()
+        if broken:
+            raise NotFinite
         if first_near_tie > accepted:
             return Outcome(drafted, accepted, following)
         text = [*committed, *drafted[:first_near_tie]]

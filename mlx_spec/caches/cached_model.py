@@ -6,16 +6,17 @@ decodes, one token at a time, and `cannot_roll_back` says why it does not specul
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import mlx.core as mx
 import mlx.nn as nn
 from mlx.utils import tree_reduce
-from mlx_lm.models.cache import make_prompt_cache
+from mlx_lm.models.cache import KVCache, QuantizedKVCache, make_prompt_cache
 
 from mlx_spec.caches.checkpoints import Checkpoints
-from mlx_spec.caches.layers import leaves, quantized, transactional, unable, unable_to_record
-from mlx_spec.caches.recurrent import Journal
+from mlx_spec.caches.journal import Journal
+from mlx_spec.caches.layers import leaves, quantized, transactional, unable
+from mlx_spec.caches.recording import record
 from mlx_spec.caches.rows import rows_differ
 from mlx_spec.errors import UnsupportedCache
 
@@ -47,7 +48,9 @@ class CachedModel:
         self.kv_bits = kv_bits
         self.vocabulary = vocabulary
         self.cannot_roll_back = (
-            rows_differ(model) or unable(make_prompt_cache(model)) or unable_to_record(model)
+            rows_differ(model)
+            or unable(make_prompt_cache(model))
+            or record(model, lambda journal: transactional(make_prompt_cache(model), journal))
         )
         self.reset()
 
@@ -70,11 +73,9 @@ class CachedModel:
         self.rows += tokens.size
         return self.model(tokens[None], cache=self.layers)[0, :, : self.vocabulary]
 
-    def prefill(self, tokens: Sequence[int], chunk: int, stopped: Callable[[], bool] = lambda: False) -> None:
-        """Put `tokens` in the cache, `chunk` at a time; ends early, at a chunk's end, when `stopped`."""
+    def prefill(self, tokens: Sequence[int], chunk: int) -> None:
+        """Put `tokens` in the cache, `chunk` at a time."""
         for start in range(0, len(tokens), chunk):
-            if stopped():
-                return
             self.forward(mx.array(list(tokens[start : start + chunk])))
             mx.eval([leaf.state for leaf in self._leaves])
             mx.clear_cache()
@@ -118,6 +119,11 @@ class CachedModel:
     def in_step(self) -> bool:
         """Whether every layer that counts rows has read as many as were fed."""
         return all(getattr(leaf, "offset", self.rows) == self.rows for leaf in self._leaves)
+
+    @property
+    def trims(self) -> bool:
+        """Whether `restore` reaches every earlier row, so that nothing need be marked."""
+        return all(isinstance(leaf, KVCache | QuantizedKVCache) for leaf in self._leaves)
 
     def mark(self) -> None:
         """Remember this point, so that `restore` can come back to it from anywhere after it.

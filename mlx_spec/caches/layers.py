@@ -14,11 +14,10 @@ from mlx_lm.models.cache import (
     KVCache,
     QuantizedKVCache,
     RotatingKVCache,
-    make_prompt_cache,
 )
 
 from mlx_spec.caches.chunked import ChunkedCache
-from mlx_spec.caches.recurrent import Journal, RecurrentCache, Unrecorded, record
+from mlx_spec.caches.recurrent import RecurrentCache, Writes
 from mlx_spec.caches.window import WindowCache
 from mlx_spec.errors import UnsupportedCache
 
@@ -51,12 +50,12 @@ def _name(leaf: Any) -> str:
     return f"{kind} that keeps its first {leaf.keep} rows" if isinstance(leaf, RotatingKVCache) else kind
 
 
-def transactional(layers: list[Any], journal: Journal) -> list[Any]:
+def transactional(layers: list[Any], journal: Writes) -> list[Any]:
     """The same list with every layer able to go back; recurrent ones by `journal`."""
     return [_transactional(layer, journal) for layer in layers]
 
 
-def _transactional(layer: Any, journal: Journal) -> Any:
+def _transactional(layer: Any, journal: Writes) -> Any:
     match layer:
         case CacheList():
             several = CacheList(*transactional(layer.caches, journal))
@@ -71,25 +70,6 @@ def _transactional(layer: Any, journal: Journal) -> Any:
             return RecurrentCache(len(layer.cache), journal)
         case _:
             return layer
-
-
-def unable_to_record(model: nn.Module) -> str | None:
-    """Why the recurrent layers of `model` cannot go back, or None if they can; records from now on.
-
-    Nothing is computed: the graph of a forward shows who writes a state.
-    """
-    journal = Journal()
-    layers = transactional(make_prompt_cache(model), journal)
-    if not journal.layers:
-        return None
-    record(model)
-    journal.begin(0, 3)
-    try:
-        model(mx.zeros((1, 3), mx.uint32), cache=layers)
-        journal.rollback(1)
-    except Unrecorded:
-        return "this model's recurrent layers write states in a way that cannot be recorded"
-    return None
 
 
 def quantized(model: nn.Module, layers: list[Any], bits: int) -> list[Any]:

@@ -111,8 +111,8 @@ def test_c01_a_window_wraps_under_a_poor_draft():
 
 @pytest.mark.parametrize("family", ["gemma4_text", "gemma3n"])
 def test_c05_layers_that_share_keys_keep_a_session_over_turns(family):
-    """R5: mlx-lm gives each model the caches that `len(layers)` or one `make_cache` name, and with a draft
-    and a caller's prompt cache a KV-shared model, with fewer caches than layers, ends in an IndexError."""
+    """R5: mlx-lm takes the first `len(model.layers)` of a caller's prompt cache for the target. A KV-shared
+    model has fewer caches than layers, so the draft's are among them, and the draft ends in an IndexError."""
     engine = Engine(loaded(family), source(family, "bad model"), k=3)
     first, _ = run(engine, count=60)
     second = PROMPT + first + letters(" and then")
@@ -129,3 +129,37 @@ def test_c05_layers_that_share_keys_keep_a_session_over_turns(family):
 def test_c06_gated_delta_nets_speculate(family, name, k):
     """mlx-lm refuses to speculate on these models; K between is among the slow tests."""
     check(family, name, k)
+
+
+# Ends and turns
+
+
+@pytest.mark.parametrize("name", [None, "recorded", "bad model"])
+@pytest.mark.parametrize("family", KINDS)
+def test_after_every_kind_of_end_the_caches_are_a_fresh_prefills(family, name):
+    target = loaded(family)
+    engine = Engine(target, source(family, name) if name else None, k=4, prefill_chunk=16)
+    drops = target.tokenizer.decode(plain(family)[40:46])
+    events = list(engine.generate(PROMPT, limits=Limits(max_tokens=90, stop=(drops,))))
+    assert events[-1].finish_reason == "stop_string"
+    assert_like_fresh(engine)
+    for i, _ in enumerate(engine.generate(PROMPT, limits=Limits(max_tokens=90))):
+        if i == 7:
+            engine.stop()
+    assert engine.metrics.finish_reason == "interrupt"
+    assert_like_fresh(engine)
+    for i, _ in enumerate(engine.generate(PROMPT, limits=Limits(max_tokens=90))):
+        if i == 9:
+            break
+    assert_like_fresh(engine)
+
+
+@pytest.mark.parametrize("shared", [10, 47, 90])
+@pytest.mark.parametrize("family", KINDS)
+def test_an_edited_turn_equals_a_fresh_run(family, shared):
+    engine = Engine(loaded(family), source(family, "bad model"), k=4, prefill_chunk=16)
+    first, _ = run(engine, count=80)
+    edited = (PROMPT + first)[:shared] + letters("something else")
+    answer, _ = run(engine, edited, count=20)
+    assert answer == run(Engine(loaded(family), None, prefill_chunk=16), edited, count=20)[0]
+    assert_like_fresh(engine)
