@@ -100,8 +100,8 @@ def _lively(family: str) -> tuple[Any, list[int]]:
         target = without_ends(tiny_loaded(family, vocab=READABLE, seed=seed))
         answer = _mlx_lms(target, PROMPT, LENGTH)
         if len(set(answer)) >= DISTINCT:
-            break
-    return target, PROMPT + answer
+            return target, PROMPT + answer
+    raise ValueError(f"no tiny model of it gives a text of {DISTINCT} different tokens")
 
 
 def _mlx_lms(target: Any, prompt: list[int], length: int) -> list[int]:

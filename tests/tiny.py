@@ -49,6 +49,7 @@ MERGES = [
 ]
 # Tokens of `tiny_tokenizer`: 3 special ones, 256 bytes, the merges.
 VOCAB = 3 + 256 + len(MERGES)
+ECHOING = ("cohere", "gemma2", "gemma3n", "gemma4", "gemma4_text", "openelm", "phi3small")
 
 
 def tiny_tokenizer(eos: tuple[str, ...] = (END, TURN_END)) -> TokenizerWrapper:
@@ -91,9 +92,9 @@ def tiny_model(config: dict[str, Any], *, seed: int = 0, gain: float = 2.0) -> n
     model = model_class(args_class.from_dict(config))
     names = [name for name, _ in tree_flatten(model.parameters())]
     keys = dict(zip(names, mx.random.split(mx.random.key(seed), len(names)), strict=True))
-    # These multiply embeddings by the root of their width, and their output is tied to them: at full
-    # scale each token would be followed by itself.
-    embedded = 1 / 8 if config["model_type"] in ("gemma3n", "gemma4", "gemma4_text") else 1.0
+    # The output of these is tied to their embeddings, which most of them scale up as well: at full scale each
+    # token would be followed by itself.
+    embedded = 1 / 8 if config["model_type"] in ECHOING else 1.0
 
     def fill(name: str, weight: mx.array) -> mx.array:
         if weight.dtype == mx.uint32:  # packed integers
