@@ -74,7 +74,7 @@ def check(family: str, name: str, k: int) -> None:
         assert 0 < engine.metrics.acceptance_rate < 1
 
 
-@pytest.mark.parametrize("name", ["self", "bad model", "recorded"])
+@pytest.mark.parametrize("name", ["self", "recorded"])
 @pytest.mark.parametrize("family", KINDS)
 def test_each_kind_of_cache_goes_back_exactly(family, name):
     check(family, name, k=3)
@@ -123,18 +123,24 @@ def test_c05_layers_that_share_keys_keep_a_session_over_turns(family):
     assert_like_fresh(engine)
 
 
-@pytest.mark.parametrize("k", [1, 6])
-@pytest.mark.parametrize("name", ["lookup", "bad model"])
-@pytest.mark.parametrize("family", ["qwen3_5", "qwen3_next"])
+@pytest.mark.parametrize(
+    ("family", "name", "k"),
+    [
+        ("qwen3_5", "bad model", 6),
+        ("qwen3_5", "lookup", 1),
+        ("qwen3_next", "bad model", 1),
+        ("qwen3_next", "lookup", 6),
+    ],
+)
 def test_c06_gated_delta_nets_speculate(family, name, k):
-    """mlx-lm refuses to speculate on these models; K between is among the slow tests."""
+    """mlx-lm refuses to speculate on these models. Every K from 1 to 6 is among the slow tests."""
     check(family, name, k)
 
 
 # Ends and turns
 
 
-@pytest.mark.parametrize("name", [None, "recorded", "bad model"])
+@pytest.mark.parametrize("name", [None, "recorded"])
 @pytest.mark.parametrize("family", KINDS)
 def test_after_every_kind_of_end_the_caches_are_a_fresh_prefills(family, name):
     target = loaded(family)
@@ -154,7 +160,7 @@ def test_after_every_kind_of_end_the_caches_are_a_fresh_prefills(family, name):
     assert_like_fresh(engine)
 
 
-@pytest.mark.parametrize("shared", [10, 47, 90])
+@pytest.mark.parametrize("shared", [10, 90])
 @pytest.mark.parametrize("family", KINDS)
 def test_an_edited_turn_equals_a_fresh_run(family, shared):
     engine = Engine(loaded(family), source(family, "bad model"), k=4, prefill_chunk=16)
