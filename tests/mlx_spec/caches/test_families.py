@@ -11,13 +11,17 @@ from fresh import assert_like_fresh
 from mlx_lm.generate import generate_step
 from readable import PROMPT, READABLE, letters, without_ends
 from recorded import Recorded
-from tiny import FAMILIES, tiny_loaded
+from tiny import tiny_loaded
 
 from mlx_spec import Engine, Limits, drafts
 from mlx_spec.caches.chunked import ChunkedCache
 from mlx_spec.caches.window import WindowCache
 from mlx_spec.options import EngineOptions
 
+FAMILIES = (
+    *("llama", "qwen2", "qwen3", "qwen3_moe", "qwen3_5", "qwen3_next", "gemma3_text", "gemma4_text"),
+    *("gemma3n", "gpt_oss", "mamba2", "falcon_h1", "lfm2", "deepseek_v3", "llama4", "rwkv7"),
+)
 LENGTH = 230  # with the prompt past 256, where mlx-lm's buffers grow
 SEEDS = {"gemma3n": 4, "gemma3_text": 5, "rwkv7": 2}  # else 3; chosen for text that does not repeat soon
 KINDS = ("gemma3_text", "qwen3_5", "llama4", "falcon_h1")  # a window, a state, a chunk, several in a layer
