@@ -119,7 +119,7 @@ def _measure(assistant: Assistant, answer: Answer, status: Status) -> None:
     with closing(assistant.measure()) as calls, interrupt.first_calls(skipped.set):
         for number, _ in enumerate(calls):
             if number == 0:
-                status.show("Measuring this model on this machine, once. Ctrl+C skips it.")
+                status.show("Measuring this model on this machine. Ctrl+C skips it.")
             if skipped.is_set():
                 break
     status.clear()

@@ -8,7 +8,7 @@ from typing import Any
 
 from mlx_spec.measured import Measured, bucket
 from mlx_spec.policy.auto import AutoK
-from mlx_spec.policy.controller import Controller
+from mlx_spec.policy.controller import Controller, FixedK
 
 
 class Backend:
@@ -22,7 +22,21 @@ class Backend:
 
     def wants(self, depth: int) -> bool:
         """Whether measuring at `depth` tokens would tell anything that somebody needs."""
-        return self._record is not None and bucket(depth) not in self._complete
+        return self._record is not None and (bucket(depth) not in self._complete or not self._compares)
+
+    def knows(self, depth: int) -> bool:
+        """Whether all costs at `depth` tokens are known, of this session or of an earlier one."""
+        return bucket(depth) in self._complete
+
+    @property
+    def _compares(self) -> bool:
+        """Whether plain steps of this session tell what rounds compare with; a fixed K makes none."""
+        return self._record is None or not isinstance(self._controller, FixedK) or self._record.paired
+
+    def refresh(self, found: Measured) -> None:
+        """Take the present times of one row and of a plain step; what `knows` stands for stays."""
+        known = self._measured[bucket(found.depth)]
+        self._add(replace(known, row_s=found.row_s, plain=found.plain), fresh=True)
 
     @property
     def knows_drafting(self) -> bool:

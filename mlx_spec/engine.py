@@ -30,7 +30,7 @@ from mlx_spec.options import EngineOptions, Limits, Sampling
 from mlx_spec.paranoid import Paranoid
 from mlx_spec.policy.auto import AutoK
 from mlx_spec.policy.controller import FixedK, Off
-from mlx_spec.probe import Probe
+from mlx_spec.probe import MOST_BLOCKS, Probe
 from mlx_spec.reading import Reading, chunk_size
 from mlx_spec.sampling import Sampler
 from mlx_spec.session import Session
@@ -252,7 +252,8 @@ class Engine:
         self._end_unfinished()
         if not self._backend.wants(self.session.target.rows):
             return
-        probe = self._probe()
+        known = self._backend.knows(self.session.target.rows)
+        probe = self._probe(known)
         try:
             yield from probe.calls()
         except GeneratorExit:
@@ -262,23 +263,28 @@ class Engine:
             raise
         finally:
             if found := probe.measured:
-                self.metrics.spoilt = not self._backend.take(found, complete=probe.done)
+                if known:
+                    self._backend.refresh(found)
+                else:
+                    self.metrics.spoilt = not self._backend.take(found, complete=probe.done)
+                self._diagnosis.observe(self._controller)
                 self.metrics.verdict = self.verdict
 
-    def _probe(self) -> Probe:
+    def _probe(self, known: bool) -> Probe:
         sampler, source = self.sampler(Sampling(), 0), self.source
         committed = self.session.committed or [min(self._end_tokens, default=0)]
         if source is not None:
             source.begin(committed, sampler)
-            if source.behind or self._backend.knows_drafting:
+            if known or source.behind or self._backend.knows_drafting:
                 source = None  # reading a long text takes time that nobody may be there to give
         return Probe(
             self.session.target,
             source,
             committed,
             sampler,
-            most_rows=self._controller.most + 1,
+            most_rows=2 if known else self._controller.most + 1,
             vocabulary=self._vocabulary,
+            most_blocks=1 if known else MOST_BLOCKS,
         )
 
     def recall(self, depths: Mapping[int, Any], controller: Mapping[str, Any] | None) -> None:

@@ -49,6 +49,7 @@ class Probe:
         *,
         most_rows: int,
         vocabulary: int,
+        most_blocks: int = MOST_BLOCKS,
         clock: Callable[[], float] = time.perf_counter,
         order: random.Random | None = None,
     ) -> None:
@@ -59,6 +60,7 @@ class Probe:
         sampler: greedy.
         most_rows: the largest M, at least 2.
         vocabulary: tokens that the target knows.
+        most_blocks: to stop after, whatever the budget has left.
         clock: seconds.
         order: shuffles the calls of a block.
         """
@@ -69,6 +71,7 @@ class Probe:
         self._committed = committed
         self._sampler = sampler
         self._vocabulary = vocabulary
+        self._most_blocks = most_blocks
         self._clock = clock
         self._order = order or random.Random(0)
         self._all = tuple(range(1, most_rows + 1))
@@ -101,7 +104,7 @@ class Probe:
         """The rows of the next block: the first few, then all, as far as the budget goes."""
         if not self._blocks:
             return self._core
-        if len(self._blocks) == MOST_BLOCKS:
+        if len(self._blocks) == self._most_blocks:
             return ()
         left = BUDGET * median(block.rows[1] for block in self._blocks) - self._spent
         choices = (self._core,) if len(self._blocks) == 1 else (self._all, self._core)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -33,11 +34,15 @@ class Record:
         self.paired = any(table.fresh for table in tables)
         self.depth = 0
         self._k = most  # of the latest round
+        self._unscaled: deque[tuple[int, float]] = deque(maxlen=512)  # rounds before any plain time was known
 
     def learn(self, table: CostTable) -> None:
         """Take what a probe measured meanwhile."""
         self.costs.learn(table)
         self.paired = self.paired or table.fresh
+        while self._unscaled and self.costs.scale is not None:
+            emitted, seconds = self._unscaled.popleft()
+            self._speedup.observe(emitted, seconds / self.costs.scale)
 
     def begin(self, depth: int) -> None:
         """Take note of a new answer after `depth` committed tokens."""
@@ -53,7 +58,9 @@ class Record:
             return
         self.hazards.observe(step.drafted, step.emitted - 1 if step.drafted else 0)
         self._k = step.drafted or self._k
-        if self.costs.scale is not None:
+        if self.costs.scale is None:
+            self._unscaled.append((step.emitted, step.seconds))
+        else:
             self._speedup.observe(step.emitted, step.seconds / self.costs.scale)
 
     @property

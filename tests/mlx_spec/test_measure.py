@@ -114,6 +114,27 @@ def test_an_interrupted_measurement_is_used_but_not_kept(monkeypatch: pytest.Mon
     assert measure(made)
 
 
+def test_a_fixed_k_is_compared_with_plain_steps_that_are_measured_after_its_rounds() -> None:
+    made = engine(k=3)
+    answer(made, tokens=120)
+    assert made.metrics.speculation()["speedup"] is None
+    measure(made)
+    speedup = made.metrics.speculation()["speedup"]
+    assert speedup["low"] <= speedup["value"] <= speedup["high"]
+
+
+def test_a_fixed_k_of_a_known_pair_measures_little_each_time_and_others_nothing() -> None:
+    before = engine(k=3)
+    calls = measure(before)
+    after = engine(k=3)
+    after.recall(**before.learnt())
+    assert not table(after).fresh
+    assert 0 < measure(after) < calls
+    assert table(after).fresh
+    assert table(after).ratio(4) == pytest.approx(table(before).ratio(4))
+    assert measure(after) == 0
+
+
 def test_a_spoilt_measurement_is_said_and_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(measured, "STEADY", 0.0)
     made = engine()
