@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
-from statistics import median
+from statistics import fmean, median
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ import numpy as np
 from mlx_spec.policy.costs import CostTable
 
 DRIFT = 0.05  # a larger change between the first block and the last is flagged
-STEADY = 1.5  # the most that ratios of the same M may differ, if they are to mean anything
+STEADY = 1.3  # the largest spread of ratios that mean anything
 RESAMPLES = 1000
 DEPTHS = (0, 1024, 4096, 8192, 16384, 32768)  # kernels change at some of these
 
@@ -64,7 +64,7 @@ class Measured:
         overhead: what a round costs besides drafting and its forward, in T(1).
         drafts: drafting K tokens, in T(1), by K; empty without a source.
         drift: how far T(1) or T(M) of the most rows moved from the first block to the last.
-        spread: the largest ratio over the smallest of the same M; 1 if nothing disturbed.
+        spread: upper quartile over lower of the ratios of one M, the mean over M; 1 if nothing disturbed.
         blocks: how many blocks there were.
     """
 
@@ -146,7 +146,7 @@ def summarize(blocks: Sequence[Block], depth: int, check: Block) -> Measured:
         plain=median(plain) if plain else 1.0,
         overhead=max(median(rounds), 0.0) if rounds else 0.0,
         drafts={k: median(_ratios(blocks, [block.drafts.get(k) for block in blocks])) for k in ks},
-        spread=max(_spread([check, *blocks], m) for m in most),
+        spread=fmean(_spread([check, *blocks], m) for m in most),
         drift=max(_change(blocks, m) for m in (1, most[-1])),
         blocks=len(blocks),
     )
@@ -168,7 +168,8 @@ def _interval(ratios: Sequence[float]) -> Ratio:
 
 def _spread(blocks: Sequence[Block], rows: int) -> float:
     ratios = _ratios(blocks, [block.rows.get(rows) for block in blocks])
-    return max(ratios) / min(ratios)
+    low, high = np.quantile(ratios, [0.25, 0.75])
+    return float(high / low)
 
 
 def _change(blocks: Sequence[Block], rows: int) -> float:
