@@ -35,7 +35,7 @@ class AutoK:
     """
 
     HYSTERESIS = 0.02  # gain for which K changes
-    STAY, START = 1.01, 1.03  # predicted speedup to go on, and to start
+    STAY, START = 1.005, 1.02  # predicted speedup to go on, and to start
     HOPE = 0.02  # possible gain for which it is tried
     BLOCK, FIRST_BLOCK = 8, 6  # plain steps that measure the baseline; the first two are not counted
     BLOCK_SHARE = 0.006  # of the time, at most, for them
@@ -168,7 +168,7 @@ class AutoK:
         if self._block or self._rest:
             k = 0
         elif self._parked:
-            k = self._try() if self._waited >= self._gap else 0
+            k = self._try() if self._waited >= self._gap and not self.record.costs.doubtful else 0
         else:
             k = self._choose()
         if k and self._wants_block(k):
@@ -223,7 +223,8 @@ class AutoK:
         values = record.predictions(record.hazards.rates)
         best = max(affordable, key=values.__getitem__, default=0)
         if not best or values[best] <= self.START:
-            hopes = record.predictions(record.hazards.hopeful(self._idle))
+            ratios = record.costs.hopeful(self._idle)
+            hopes = record.predictions(record.hazards.hopeful(self._idle), ratios)
             tokens = emitted(record.hazards.rates)
             able = [k for k in affordable if hopes[k] > 1 + self.HOPE]
             best = min(able, key=lambda k: record.costs.ratios[k] - tokens[k], default=0)

@@ -60,13 +60,13 @@ class Record:
         """Speedup of asking for K tokens, from costs and hazards."""
         return self.predictions(self.hazards.rates)[k]
 
-    def predictions(self, rates: list[float]) -> list[float]:
+    def predictions(self, rates: list[float], ratios: list[float] | None = None) -> list[float]:
         """Speedup by K = 0..most if the hazards were `rates`; 1 at K=0, which is plain decoding.
 
         A step in which the source has nothing gives one token for a little more than a plain step.
         """
         proposing = self.hazards.proposal_rate
-        ratios = self.costs.ratios
+        ratios = ratios or self.costs.ratios
         missed, empty = (1 - proposing) * ratios[0], 1 - proposing
         values = [
             (proposing * tokens + empty) / (proposing * ratio + missed)
