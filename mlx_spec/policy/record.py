@@ -54,7 +54,7 @@ class Record:
     @property
     def speedup(self) -> Interval | None:
         """Plain time a token over ours, measured where the source was asked; None until known."""
-        return self._speedup.interval(self.costs.variance(self._k)) if self.paired else None
+        return self._speedup.interval(max(self.costs.variance(self._k), Costs.LEAST)) if self.paired else None
 
     def predicted(self, k: int) -> float:
         """Speedup of asking for K tokens, from costs and hazards."""
