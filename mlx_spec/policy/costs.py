@@ -257,7 +257,7 @@ class Costs:
             gain = variance / (variance + self._noise)
             self._set_scale(self._log_scale + gain * error)
             self._scale_variance = variance * (1 - gain) + self.DRIFT
-            if not error:
+            if None in self._surprises or changed:
                 self._calm = 0
                 self._noise = min(1.15 * self._noise, self.MOST_NOISE)
             elif variance < self._noise:  # else the error tells of the scale more than of the noise
