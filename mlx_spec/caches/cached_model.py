@@ -128,7 +128,7 @@ class CachedModel:
     def mark(self) -> None:
         """Remember this point, so that `restore` can come back to it from anywhere after it.
 
-        Where all rows can be taken back anyway nothing is remembered. Only the newest marks are kept,
+        Where all rows can be taken back anyway nothing is remembered. Only some marks are kept,
         and none from beyond where the cache went back to.
         """
         if not self.cannot_roll_back:

@@ -80,7 +80,8 @@ class Checked:
 
     def mark(self, _: int) -> None:
         self.cached.mark()
-        self.marks = [*self.marks, len(self.text)][-checkpoints.MOST :]
+        self.marks = [point.rows for point in self.cached._checkpoints._points]
+        assert self.marks[-1:] in ([], [len(self.text)])
         self._agree()
 
     def _cut(self, rows: int) -> None:
@@ -167,6 +168,18 @@ def test_marks_are_few_and_never_of_text_that_was_taken_back(family):
     checked.restore(650)
     assert checked.cached.rows == 630
     assert all(point.rows <= 630 for point in checked.cached._checkpoints._points)
+
+
+def test_of_older_marks_those_stay_that_spare_most_reading():
+    """Turns of 40 rows, each with a mark before its end, one at its end, and one where its answer ended."""
+    checked = Checked("qwen3_5")
+    for _ in range(6):
+        for rows in (14, 6, 20):
+            checked.forward(rows)
+            checked.mark(0)
+    assert len(checked.marks) == checkpoints.MOST
+    assert {40, 80, 120, 160, 200} <= set(checked.marks)
+    assert checked.marks[-3:] == [214, 220, 240]
 
 
 def test_marks_keep_to_their_memory(monkeypatch):
