@@ -17,6 +17,7 @@ from app.audit_report import Report
 from app.errors import FAILURE, INTERRUPTED, UsageError, tell
 from app.settings import Settings
 from app.status import Status
+from app.template import Message, Template
 
 if TYPE_CHECKING:
     from mlx_spec.audit import Audit
@@ -75,10 +76,8 @@ def run(args: argparse.Namespace, given: config.Given) -> int:
     assert pair.source is not None  # "none" was refused
     audit = Audit(pair.target, pair.source, settings.engine, settings.sampling, tokens)
     report = Report(audit, pair.target, pair.draft, sys.stdout if not args.json else None)
-    prompts = [
-        assistants.prompt_tokens(pair.target.tokenizer, [assistants.Message("user", text)], settings.system)
-        for text in texts
-    ]
+    template = Template(pair.target.tokenizer, settings.system)
+    prompts = [template.tokens([Message("user", text)]) for text in texts]
     with interrupt.first_calls(audit.stop):
         _work(audit, report, list(zip(texts, prompts, strict=True)), status)
     report.finish()
@@ -110,7 +109,11 @@ def _work(audit: Audit, report: Report, prompts: Sequence[tuple[str, list[int]]]
 
 def _unused(settings: Settings) -> list[str]:
     defaults = Settings()
-    flags = [f"--{name}" for name in ("trace", "stop") if getattr(settings, name) != getattr(defaults, name)]
+    flags = [
+        f"--{name}"
+        for name in ("trace", "stop", "cache")
+        if getattr(settings, name) != getattr(defaults, name)
+    ]
     return [f"The audit makes no use of {' and '.join(flags)}."] if flags else []
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import mlx.core as mx
 import mlx.nn as nn
+from families import FAMILIES, SIZES
 from mlx.utils import tree_flatten, tree_map_with_path
 from mlx_lm.tokenizer_utils import BPEStreamingDetokenizer, TokenizerWrapper
 from mlx_lm.utils import _get_classes
@@ -48,24 +49,7 @@ MERGES = [
 ]
 # Tokens of `tiny_tokenizer`: 3 special ones, 256 bytes, the merges.
 VOCAB = 3 + 256 + len(MERGES)
-
-_COMMON: dict[str, Any] = {
-    "hidden_size": 64,
-    "intermediate_size": 96,
-    "num_attention_heads": 4,
-    "num_key_value_heads": 2,
-    "head_dim": 16,
-    "rms_norm_eps": 1e-5,
-    "rope_theta": 10000.0,
-    "max_position_embeddings": 512,
-    "tie_word_embeddings": False,
-}
-FAMILIES: dict[str, dict[str, Any]] = {
-    "llama": {},
-    "qwen2": {},
-    "qwen3": {},
-    "gemma3_text": {"sliding_window": 32, "sliding_window_pattern": 2, "query_pre_attn_scalar": 16},
-}
+ECHOING = ("cohere", "gemma2", "gemma3n", "gemma4", "gemma4_text", "openelm", "phi3small")
 
 
 def tiny_tokenizer(eos: tuple[str, ...] = (END, TURN_END)) -> TokenizerWrapper:
@@ -94,15 +78,12 @@ def tiny_config(
     family: str = "llama", *, vocab: int = VOCAB, layers: int = 2, **changes: Any
 ) -> dict[str, Any]:
     """The config.json of a tiny model of `family`; `changes` override single entries."""
+    sizes = {**SIZES, "vocab_size": vocab, "num_vocab": vocab, "num_hidden_layers": layers}
+    common = {"model_type": family, **sizes}
     own = FAMILIES[family]
-    return {
-        "model_type": family,
-        **_COMMON,
-        "vocab_size": vocab,
-        "num_hidden_layers": layers,
-        **own,
-        **changes,
-    }
+    if "text_config" in own:
+        return {**common, **own, "text_config": {**common, **own["text_config"], **changes}}
+    return {**common, **own, **changes}
 
 
 def tiny_model(config: dict[str, Any], *, seed: int = 0, gain: float = 2.0) -> nn.Module:
@@ -111,11 +92,18 @@ def tiny_model(config: dict[str, Any], *, seed: int = 0, gain: float = 2.0) -> n
     model = model_class(args_class.from_dict(config))
     names = [name for name, _ in tree_flatten(model.parameters())]
     keys = dict(zip(names, mx.random.split(mx.random.key(seed), len(names)), strict=True))
+    # The output of these is tied to their embeddings, which most of them scale up as well: at full scale each
+    # token would be followed by itself.
+    embedded = 1 / 8 if config["model_type"] in ECHOING else 1.0
 
     def fill(name: str, weight: mx.array) -> mx.array:
+        if weight.dtype == mx.uint32:  # packed integers
+            return mx.random.randint(0, 2**31 - 1, weight.shape, key=keys[name]).astype(mx.uint32)
+        if name.endswith("A_log"):  # a model draws them without a key
+            return mx.log(mx.arange(1, weight.size + 1)).reshape(weight.shape)
         if weight.ndim < 2 and not name.endswith("bias"):
             return weight.astype(mx.float32)
-        scale = 1.0 if "embed" in name else gain / math.sqrt(weight.shape[-1])
+        scale = embedded if "embed" in name else gain / math.sqrt(weight.shape[-1])
         return mx.random.normal(weight.shape, key=keys[name]) * scale
 
     model.update(tree_map_with_path(fill, model.parameters()))
@@ -151,7 +139,7 @@ def tiny_loaded(
         name=f"tiny {family}",
         family=family,
         context_length=config["max_position_embeddings"],
-        vocab_size=vocab,
+        vocab_size=config["vocab_size"],
         dtype="float32",
         quantization=None,
         nbytes=nbytes,

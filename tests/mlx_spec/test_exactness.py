@@ -48,6 +48,21 @@ def test_strict_is_plain_decoding_on_a_noisy_backend(noisy, plain, source, k):
         assert engine.metrics.accepted > 0
 
 
+@pytest.mark.parametrize("family", ["gemma3_text", "qwen3_5"])
+def test_strict_comes_back_where_rows_cannot_be_taken_back(family):
+    """To the checkpoint that it left where its own rows began."""
+    target = noisy_target(5, keys=0.0, family=family)
+    plain = answer(Engine(target, None))
+    second = PROMPT + plain[:90] + PROMPT[:12]
+    base = Engine(target, None)
+    answer(base, count=90)
+    engine = Engine(target, Recorded(PROMPT + plain), k=4, exactness="strict")
+    assert answer(engine, count=90) == plain[:90]
+    assert engine.metrics.reverified > 0
+    assert engine.metrics.replayed < 3 * 90
+    assert answer(engine, second, 40) == answer(base, second, 40)
+
+
 def test_fast_is_not_so_the_test_can_fail(noisy, plain):
     assert any(answer(Engine(noisy, s, k=4)) != plain for s in sources(plain).values())
 
@@ -117,3 +132,14 @@ def test_sampling_has_no_strict_mode_to_report(noisy):
     engine = Engine(noisy, "self", k=3, exactness="strict")
     list(engine.generate(PROMPT, Sampling(temperature=1.0, seed=1), Limits(max_tokens=8)))
     assert engine.metrics.exactness()["mode"] == "fast"
+
+
+def test_strict_goes_on_from_a_saved_cache(noisy, plain):
+    """Its rows count as plain decoding's own, which would have gone on from them too."""
+    saver = Engine(noisy, None)
+    text = PROMPT + answer(saver, count=20)
+    saved = saver.export()
+    engine = Engine(noisy, Recorded(PROMPT + plain, wrong=set(range(0, 300, 4))), k=4, exactness="strict")
+    engine.adopt(*saved)
+    assert answer(engine, text, count=60) == plain[20:80]
+    assert engine.metrics.reverified > 0

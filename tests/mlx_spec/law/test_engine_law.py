@@ -41,6 +41,7 @@ class ToyCachedModel:
     """Stands for the target and its KV cache: keeps the tokens whose rows are staged."""
 
     cannot_roll_back = None
+    trims = True
     kv_bytes = 0
 
     def __init__(self, target: Target, kv_bits: int | None, vocabulary: int) -> None:
@@ -58,11 +59,15 @@ class ToyCachedModel:
         self._fed += tuple(ids.tolist())
         return array(self.target.row(self._fed[: i + 1]) for i in range(before, len(self._fed)))
 
-    def prefill(self, ids: Sequence[int], chunk: int, stopped: Any) -> None:
+    def prefill(self, ids: Sequence[int], chunk: int) -> None:
         self._fed += tuple(ids)
 
-    def keep(self, rows: int) -> None:
+    def mark(self) -> None:
+        pass
+
+    def restore(self, rows: int) -> int:
         self._fed = self._fed[:rows]
+        return self.rows
 
     def reset(self) -> None:
         self._fed = ()
@@ -72,7 +77,9 @@ class ToyDraftSource:
     """A toy source behind the engine's protocol; checks that it only ever sees committed tokens."""
 
     nbytes = 0
+    behind = 0
     unable = None
+    context = None
 
     def __init__(self, source: Source, dice: Dice) -> None:
         self.name = source.name
@@ -96,6 +103,9 @@ class ToyDraftSource:
 
     def rewind(self, n: int) -> None:
         self._committed = self._committed[: len(self._committed) - n]
+
+    def in_step(self, committed: Sequence[int]) -> bool:
+        return self._committed == tuple(committed)
 
     def reset(self) -> None:
         self._committed = self._proposed = ()
@@ -153,7 +163,7 @@ def generate(monkeypatch: pytest.MonkeyPatch) -> Any:
             ),
             info=SimpleNamespace(context_length=64, vocab_size=target.vocabulary),
         )
-        one = Engine(toy, ToyDraftSource(source, dice), k=1)
+        one = Engine(toy, ToyDraftSource(source, dice), k=1, prefill_chunk=64)
         one._controller = ToyController(schedule)
         emitted: list[int] = []
         for event in one.generate(list(PROMPT), Sampling(temperature=1), Limits(max_tokens=length)):
