@@ -143,8 +143,7 @@ class Generation:
         self._check(exactly=True)
         if self._cache_notes:
             self._cache_notes.begin(session.committed, reused, ends)
-        if self._speculates and not self._stopped():
-            self._controller.begin(len(session.committed))
+        self._controller.begin(len(session.committed))
         if self._speculates and self._strict and not self._stopped():
             self._strict.measure(session.committed, self._sampler)
 
@@ -182,7 +181,7 @@ class Generation:
         """
         committed, strict, plain = self._session.committed, self._strict, self._plain
         k = self._next_k(len(committed))
-        asked = k if plain.ahead is None else 0
+        asked = k if plain.ahead is None and self._source is not None else 0
         if asked and self._source is not None:
             draft = self._source.propose(asked)
             if len(draft) > asked:

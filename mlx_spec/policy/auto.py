@@ -35,7 +35,7 @@ class AutoK:
     """
 
     HYSTERESIS = 0.02  # gain for which K changes
-    STAY, START = 1.01, 1.03  # predicted speedup to go on, and to start
+    STAY, START = 1.005, 1.02  # predicted speedup to go on, and to start
     HOPE = 0.02  # possible gain for which it is tried
     BLOCK, FIRST_BLOCK = 8, 6  # plain steps that measure the baseline; the first two are not counted
     BLOCK_SHARE = 0.006  # of the time, at most, for them
@@ -44,6 +44,7 @@ class AutoK:
     DOUBTING_SHARE, DOUBTING_EVERY = 0.02, 48
     PROBE_EVERY, FIRST_PROBE = 16, 2  # rounds; the second where the cost of K+1 is a guess
     GAP, LONGEST_GAP = 8, 32  # tokens parked before it is tried again
+    ASKING_SHARE = 0.0075  # of the time, at most, for asking a source that has nothing
     TRIAL = 8  # rounds in a row that are more than a try
     REST, LONGEST_REST = 64, 1024  # tokens, after evidence of a loss
 
@@ -168,7 +169,7 @@ class AutoK:
         if self._block or self._rest:
             k = 0
         elif self._parked:
-            k = self._try() if self._waited >= self._gap else 0
+            k = self._try() if self._waited >= self._patience() and not self.record.costs.doubtful else 0
         else:
             k = self._choose()
         if k and self._wants_block(k):
@@ -215,18 +216,28 @@ class AutoK:
             return k
         return more if values[more] > 0.95 * values[k] else k
 
+    def _patience(self) -> int:
+        """Tokens between tries. Where a source lacks proposals alone, asking it costs next to nothing."""
+        if self.record.hazards.next_proposal >= 1:
+            return self._gap
+        asking = (self.record.costs.ratios[0] - 1) / self.ASKING_SHARE
+        return max(1, min(self._gap, math.ceil(asking)))
+
     def _try(self) -> int:
         """Parked: the K that is predicted to pay, else the cheapest that could if the text had changed."""
         record = self.record
-        self._waited = 0
         affordable = self._affordable()
-        values = record.predictions(record.hazards.rates)
+        values = record.predictions(record.hazards.rates, proposing=1.0)
         best = max(affordable, key=values.__getitem__, default=0)
         if not best or values[best] <= self.START:
-            hopes = record.predictions(record.hazards.hopeful(self._idle))
+            if self._waited < self._gap:
+                return 0
+            ratios = record.costs.hopeful(self._idle)
+            hopes = record.predictions(record.hazards.hopeful(self._idle), ratios, 1.0)
             tokens = emitted(record.hazards.rates)
             able = [k for k in affordable if hopes[k] > 1 + self.HOPE]
             best = min(able, key=lambda k: record.costs.ratios[k] - tokens[k], default=0)
+        self._waited = 0
         self._gap = min(2 * self._gap, self.LONGEST_GAP)
         self._parked = not best
         return best

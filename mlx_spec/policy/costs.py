@@ -111,10 +111,13 @@ class Costs:
     LOOSENING = 4e-4  # variance a round of what plain steps said of the scale
     AGING = 1e-6  # variance a round of a log ratio
     RELAX = 0.01  # how fast corrections of one table approach the latest one, a round
+    STALE = 0.998  # trust that corrections lose with each token without a round
     JUMP = 1.0  # variance of the log scale after a change of the machine
     KEEN = 0.9  # how fast a run of one K stops telling of its ratio, a round
+    LEAST_NOISE, MOST_NOISE = 4e-4, 0.06  # variance of a step's log time
     SURPRISES = 3
     CALM = 4  # plain steps in a row that tell the scale
+    LEAST = 0.001  # variance of a log ratio that plain steps are compared with: drift is no noise
     CHANGE = 0.15  # of the log scale, between plain steps, that is a change of the machine
 
     def __init__(self, tables: Sequence[CostTable], most: int) -> None:
@@ -134,8 +137,9 @@ class Costs:
         self._noise = 0.0025
         self._loose = 0.0
         self._surprises: dict[int | None, int] = {}  # in a row and of one sign, by K
-        self._surprised_before: set[int] = set()  # K that did, before plain steps told the scale
-        self._suspects: set[int] = set()  # K for whose surprises the machine was blamed
+        self._suspects: dict[int, int] = {}  # those for which the machine was blamed
+        self._denied: dict[int, int] = {}  # those of which plain steps say that it was not the machine
+        self._left: tuple[int, float] | None = None  # K and log scale of the latest rounds
         self._calm = 0  # plain steps in a row that told the scale
         self._settled_at = 0.0
         self._k: int | None = None
@@ -193,6 +197,16 @@ class Costs:
         pairs = zip(self._bases, self._filled, strict=True)
         self.ratios = [base * math.exp(correction) for base, correction in pairs]
 
+    def hopeful(self, idle: int) -> list[float]:
+        """Ratios if rounds corrected them wrongly, the more so the longer no round was seen.
+
+        Args:
+            idle: tokens since the last round.
+        """
+        trust = self.STALE**idle
+        pairs = zip(self._bases, self._filled, strict=True)
+        return [base * math.exp(min(correction, trust * correction)) for base, correction in pairs]
+
     def variance(self, k: int) -> float:
         """Of the log ratio of K."""
         if k in self._variances:
@@ -211,6 +225,11 @@ class Costs:
         """Whether the latest steps are plain ones that tell the scale."""
         return self._calm >= self.CALM
 
+    @property
+    def doubtful(self) -> bool:
+        """Whether the latest plain step did not fit the scale."""
+        return None in self._surprises
+
     def observe(self, step: Step) -> None:
         """Take note of a step's time."""
         if self.tables and self._run % 64 == 63:
@@ -219,9 +238,9 @@ class Costs:
             return
         k = step.drafted if step.asked else None
         self._run = self._run + 1 if k == self._k else 1
-        self._k = k
+        before, self._k = self._k, k
         if k is None:
-            self._observe_plain(math.log(step.seconds))
+            self._observe_plain(math.log(step.seconds), before)
         else:
             self._observe_round(k, math.log(step.seconds))
 
@@ -239,7 +258,9 @@ class Costs:
         self._surprises[k] = count = count + sign if count * sign > 0 else sign
         return 0.0, abs(count) >= self.SURPRISES
 
-    def _observe_plain(self, log_time: float) -> None:
+    def _observe_plain(self, log_time: float, before: int | None) -> None:
+        if self._run == 1 and before is not None and self._log_scale is not None:
+            self._left = before, self._log_scale
         if self._run <= self.WARM_UP:
             return
         self._calm += 1
@@ -248,16 +269,17 @@ class Costs:
             self._scale_variance = self._noise
             self._calm = 1
         else:
-            before = self._scale_variance + self._loose
-            error, changed = self._surprise(None, log_time - self._log_scale, before + self._noise)
-            gain = before / (before + self._noise)
+            variance = self._scale_variance + self._loose
+            error, changed = self._surprise(None, log_time - self._log_scale, variance + self._noise)
+            gain = variance / (variance + self._noise)
             self._set_scale(self._log_scale + gain * error)
-            self._scale_variance = before * (1 - gain) + self.DRIFT
-            if error:
-                noise = self._noise + 0.03 * (error * error - before - self._noise)
-                self._noise = min(max(noise, 4e-4), 0.04)
-            else:
+            self._scale_variance = variance * (1 - gain) + self.DRIFT
+            if None in self._surprises or changed:
                 self._calm = 0
+                self._noise = min(1.15 * self._noise, self.MOST_NOISE)
+            elif variance < self._noise:  # else the error tells of the scale more than of the noise
+                noise = self._noise + 0.03 * (error * error - variance - self._noise)
+                self._noise = max(noise, self.LEAST_NOISE)
             if changed:
                 self._scale_variance = self.JUMP
                 del self._surprises[None]
@@ -269,10 +291,18 @@ class Costs:
     def _settle(self) -> None:
         """Plain steps have told the scale. If it is what it was, a change that rounds told was none."""
         assert self._log_scale is not None
-        if abs(self._log_scale - self._settled_at) > self.CHANGE:
-            self._suspects.clear()
+        if abs(self._log_scale - self._settled_at) < self.CHANGE:
+            self._denied |= self._suspects
+        self._denied |= {k: n for k, n in self._surprises.items() if k is not None}
+        self._suspects = {}
+        if self._left is not None:  # rounds before plain steps tell as much as those after, and drift cancels
+            k, before = self._left
+            error, own = before - self._log_scale, max(self.variance(k), self.LEAST)
+            if abs(error) < self.CHANGE:
+                self._corrections[k] = self._filled[k] + own / (own + self._noise / 4) * error
+                self._refresh()
+            self._left = None
         self._settled_at = self._log_scale
-        self._surprised_before = {k for k in self._surprises if k is not None}
 
     def _observe_round(self, k: int, log_time: float) -> None:
         self._calm = 0
@@ -303,13 +333,12 @@ class Costs:
 
     def _blame(self, k: int, keen: bool) -> None:
         """Rounds of K have surprised in a row: the machine has changed, unless plain steps denied it."""
-        if keen and (k in self._suspects or k in self._surprised_before):
+        count = self._surprises.pop(k)
+        if keen and self._denied.pop(k, 0) * count > 0:
             self._variances[k] += self.UNKNOWN
-            self._suspects.discard(k)
         else:
             self._scale_variance = self.JUMP
-            self._suspects.add(k)
-        del self._surprises[k]
+            self._suspects[k] = count
 
     def verify_cost(self) -> dict[int, float]:
         """V(M) by M, as far as measured. Rounds refine a table where they are nothing but verification."""

@@ -17,7 +17,9 @@ class Hazards:
 
     Attributes:
         rates: a_i for i = 1..most, at index i - 1: P(token i stands given that those before it do).
-        proposal_rate: how often the source, when asked, has something to propose.
+        proposal_rate: how often the source had something to propose, lately.
+        next_proposal: how likely it has something next, given whether it had the last time: a lookup
+            has proposals in passages.
         changes: how often a change of the text was seen.
     """
 
@@ -40,6 +42,9 @@ class Hazards:
         self._fast_passed = [0.0] * most
         self._excess = self._variance = 0.0
         self._asked, self._proposed = 2.0, 2.0
+        self._had = True
+        # Asked, and proposed, where it had something the last time, and where it had not.
+        self._after = {True: [2.0, 2.0], False: [2.0, 1.0]}
         self.changes = 0
         self.rates = [self.FIRST] * most
 
@@ -53,6 +58,9 @@ class Hazards:
         forget = self.PROPOSAL_FORGET
         self._asked = forget * self._asked + 1
         self._proposed = forget * self._proposed + (drafted > 0)
+        after = self._after[self._had]
+        after[:] = [forget * after[0] + 1, forget * after[1] + (drafted > 0)]
+        self._had = drafted > 0
         if not drafted:
             return
         reached = min(accepted + 1, drafted)
@@ -95,6 +103,11 @@ class Hazards:
     @property
     def proposal_rate(self) -> float:
         return self._proposed / self._asked
+
+    @property
+    def next_proposal(self) -> float:
+        asked, proposed = self._after[self._had]
+        return proposed / asked
 
     def bounds(self, i: int, z: float = 1.96) -> tuple[float, float]:
         """An interval for a_i by Wilson's formula, over the tests that are not forgotten.

@@ -66,19 +66,26 @@ class Record:
     @property
     def speedup(self) -> Interval | None:
         """Plain time a token over ours, measured where the source was asked; None until known."""
-        return self._speedup.interval(self.costs.variance(self._k)) if self.paired else None
+        return self._speedup.interval(max(self.costs.variance(self._k), Costs.LEAST)) if self.paired else None
 
     def predicted(self, k: int) -> float:
         """Speedup of asking for K tokens, from costs and hazards."""
         return self.predictions(self.hazards.rates)[k]
 
-    def predictions(self, rates: list[float]) -> list[float]:
+    def predictions(
+        self, rates: list[float], ratios: list[float] | None = None, proposing: float | None = None
+    ) -> list[float]:
         """Speedup by K = 0..most if the hazards were `rates`; 1 at K=0, which is plain decoding.
 
         A step in which the source has nothing gives one token for a little more than a plain step.
+
+        Args:
+            rates: hazards.
+            ratios: of rounds over plain steps; the known ones by default.
+            proposing: how likely the source has something; as is to be expected next by default.
         """
-        proposing = self.hazards.proposal_rate
-        ratios = self.costs.ratios
+        proposing = self.hazards.next_proposal if proposing is None else proposing
+        ratios = ratios or self.costs.ratios
         missed, empty = (1 - proposing) * ratios[0], 1 - proposing
         values = [
             (proposing * tokens + empty) / (proposing * ratio + missed)

@@ -28,7 +28,14 @@ def as_dtype(loaded: Any, dtype: mx.Dtype) -> Any:
     return loaded
 
 
-@pytest.mark.parametrize("family", sorted(FAMILIES))
+# One of each kind of cache.
+KINDS = ["llama", "gemma3_text", "gemma4_text", "llama4", "deepseek_v3", "qwen3_next", "falcon_h1", "mamba2"]
+OTHERS = sorted(FAMILIES.keys() - KINDS)
+
+
+@pytest.mark.parametrize(
+    "family", [*KINDS, *(pytest.param(other, marks=pytest.mark.slow) for other in OTHERS)]
+)
 def test_caches_of_every_family_pass(family):
     model = without_ends(tiny_loaded(family, seed=6))
     engine = Engine(model, "self", k=4, paranoid=True)

@@ -111,6 +111,13 @@ def test_a_table_that_is_wrong_is_found_out() -> None:
     assert backend.spent <= 1.03 * backend.position
 
 
+@PRIORS
+def test_a_clock_without_noise_is_believed(probed: bool) -> None:
+    backend = Backend(table(PARALLEL), lambda position: 0.8, noise=0.0)
+    backend.run(auto(backend, probed), 1000)
+    assert backend.spent < 0.5 * backend.position
+
+
 def test_a_source_that_seldom_proposes_is_asked_where_it_pays() -> None:
     backend = Backend(
         table(PARALLEL), lambda position: 0.95, proposes=lambda position: position // 40 % 2 == 0

@@ -78,7 +78,7 @@ def test_a_slow_drift_during_rounds_alone_is_followed() -> None:
 def test_a_dearer_round_moves_its_ratio_once_plain_steps_have_told() -> None:
     costs = Costs([table()], 4)
     for _ in range(4):
-        plain(costs, 8, 1.0)
+        plain(costs, 12, 1.0)
         rounds(costs, 8, 3, 3.0)
     assert costs.ratios[3] == pytest.approx(3, rel=0.1)
     assert costs.scale == pytest.approx(1, rel=0.1)

@@ -116,3 +116,19 @@ def test_hazards_survive_a_passage_through_json() -> None:
     assert again.rates == hazards.rates
     assert again.proposal_rate == hazards.proposal_rate
     assert Hazards.from_dict(hazards.as_dict(), 6).rates[:4] == hazards.rates
+
+
+def test_proposals_that_come_in_passages_are_expected_to_go_on_and_to_stay_away() -> None:
+    hazards = Hazards(2)
+    for n in range(200):
+        hazards.observe(2 if n // 20 % 2 else 0, 0)
+    assert hazards.next_proposal > 0.9
+    hazards.observe(0, 0)
+    assert hazards.next_proposal < 0.2
+
+
+def test_a_source_that_always_proposes_is_expected_to() -> None:
+    hazards = Hazards(2)
+    for _ in range(50):
+        hazards.observe(2, 0)
+    assert hazards.next_proposal == 1.0
