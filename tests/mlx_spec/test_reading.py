@@ -18,6 +18,7 @@ from tiny import tiny_loaded
 from mlx_spec import Engine, Limits
 from mlx_spec.options import EngineOptions
 from mlx_spec.policy.controller import State
+from mlx_spec.policy.step import Step
 from mlx_spec.reading import CPU_CHUNK, CPU_QUANTIZED_CHUNK, METAL_CHUNK, chunk_ends, chunk_size
 
 SIZES = st.integers(1, 40)
@@ -105,7 +106,10 @@ class Later:
     def next_k(self) -> int:
         return 0 if self._left > 0 else 2
 
-    def observe(self, k: int, emitted: int, seconds: float) -> None:
+    def begin(self, depth: int) -> None:
+        pass
+
+    def observe(self, step: Step) -> None:
         self._left -= 1
 
 
