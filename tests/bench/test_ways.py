@@ -5,10 +5,10 @@ from __future__ import annotations
 import random
 
 import pytest
+from bench.interleave import Run, Turns
 from tiny import tiny_loaded
 
 from bench import ways
-from bench.interleave import Run, Turns
 from models.loaded import Loaded
 
 PROMPT = [3, 4, 5, 6, 7]

@@ -22,9 +22,10 @@ import mlx.nn as nn
 import numpy as np
 from mlx_lm.generate import speculative_generate_step
 
-from bench import report
+from bench.environment import environment
 from bench.prompts import PROMPTS
-from bench.statistics import Estimate, rate, rate_ratio
+from bench.statistics import Estimate
+from bench.studies.rates import rate, rate_ratio
 from mlx_spec import EngineOptions, Sampling, acceptance, drafts
 from mlx_spec.caches import CachedModel
 from mlx_spec.drafts.base import DraftSource
@@ -179,7 +180,7 @@ def measure(
 def main(arguments: list[str]) -> int:
     """Measure and print the table and the JSON line; the exit code."""
     parser = argparse.ArgumentParser(
-        prog="python -m bench.acceptance", description="Compare acceptance at temperature 1."
+        prog="python -m bench.studies.acceptance", description="Compare acceptance at temperature 1."
     )
     add = parser.add_argument
     add("--model", default="builtin", help="the target, as float32")
@@ -208,9 +209,8 @@ def main(arguments: list[str]) -> int:
         if first["is_the_target"]:
             sys.stdout.write(f"{name:<22}has the target's own laws: an upper bound, not a draft\n")
     summary = {
-        "bench": "bench.acceptance",
-        "date": report.today(),
-        "machine": report.machine(),
+        "bench": "bench.studies.acceptance",
+        "environment": environment(),
         **{name: getattr(options, name) for name in ("model", "k", "tokens", "prompts", "seed")},
         "drafts": results,
     }
