@@ -15,7 +15,7 @@ from typing import Any
 from bench import report
 from bench.backends import BACKENDS, find_blas, measure_in_child
 from bench.interleave import Turns, Way, interleave
-from bench.prompts import PROMPTS
+from bench.prompts import builtin
 from bench.ways import settle
 from mlx_spec.errors import SpecError
 from models import load
@@ -89,7 +89,7 @@ def _measure_each(
 
 def _measure(comparison: Comparison, options: argparse.Namespace) -> dict[str, Any]:
     target = load(options.model, dtype=BACKENDS[options.backend].dtype, progress=_say)
-    prompts = [render_chat(target.tokenizer, [{"role": "user", "content": text}]) for text in PROMPTS]
+    prompts = [render_chat(target.tokenizer, each.messages) for each in builtin().quick().prompts]
     turns = Turns(tokens=8, order=random.Random(options.seed), settle=settle)
     # A first answer pays for what later ones find ready.
     turns.answer(comparison.ways(target, 4), prompts[0])

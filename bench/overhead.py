@@ -22,7 +22,7 @@ import mlx.core as mx
 
 from bench import report
 from bench.backends import BACKENDS, find_blas, measure_in_child
-from bench.prompts import PROMPTS
+from bench.prompts import builtin
 from bench.statistics import Estimate, rate
 from mlx_spec import Sampling
 from mlx_spec.caches import CachedModel
@@ -67,7 +67,7 @@ class Rounds:
         self._k = k
         self._clock = clock
         self._cached = CachedModel(target.model)
-        self._committed = render_chat(target.tokenizer, [{"role": "user", "content": PROMPTS[0]}])
+        self._committed = render_chat(target.tokenizer, builtin().prompts[0].messages)
         self._cached.prefill(self._committed[:-1], chunk=512)
         self._rows = self._cached.rows
 
