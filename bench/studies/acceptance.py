@@ -23,7 +23,7 @@ import numpy as np
 from mlx_lm.generate import speculative_generate_step
 
 from bench.environment import environment
-from bench.prompts import PROMPTS
+from bench.prompts import builtin
 from bench.statistics import Estimate
 from bench.studies.rates import rate, rate_ratio
 from mlx_spec import EngineOptions, Sampling, acceptance, drafts
@@ -144,9 +144,9 @@ def measure(
     overlap = Overlap()
     source = drafts.model_source(target, draft, EngineOptions(k=options.k))
     mx.random.seed(options.seed)
-    for i, text in enumerate(PROMPTS[: options.prompts]):
+    for i, asked in enumerate(builtin().quick().prompts[: options.prompts]):
         progress(f"prompt {i + 1} of {options.prompts}")
-        prompt = render_chat(target.tokenizer, [{"role": "user", "content": text}])
+        prompt = render_chat(target.tokenizer, asked.messages)
         for name, rule in rules.items():
             watched = overlap.watch(rule)
             seed = options.seed + i
@@ -187,7 +187,8 @@ def main(arguments: list[str]) -> int:
     add("--drafts", nargs="+", choices=[AS_STORED, *REQUANTIZED], default=["4-bit", "3-bit"])
     add("--k", type=int, default=4, help="draft tokens a round")
     add("--tokens", type=int, default=40, help="tokens an answer, at most")
-    add("--prompts", type=int, default=4, choices=range(1, len(PROMPTS) + 1), metavar="N")
+    most = len(builtin().quick().prompts)
+    add("--prompts", type=int, default=4, choices=range(1, most + 1), metavar="N")
     add("--seed", type=int, default=0)
     options = parser.parse_args(arguments)
     target = load(options.model, dtype="float32")

@@ -20,7 +20,7 @@ from typing import Any
 import mlx.core as mx
 
 from bench.environment import environment
-from bench.prompts import PROMPTS
+from bench.prompts import builtin
 from bench.statistics import Estimate
 from bench.studies.rates import rate
 from mlx_spec import Sampling
@@ -66,7 +66,7 @@ class Rounds:
         self._k = k
         self._clock = clock
         self._cached = CachedModel(target.model)
-        self._committed = render_chat(target.tokenizer, [{"role": "user", "content": PROMPTS[0]}])
+        self._committed = render_chat(target.tokenizer, builtin().prompts[0].messages)
         self._cached.prefill(self._committed[:-1], chunk=512)
         self._rows = self._cached.rows
 
