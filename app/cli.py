@@ -24,6 +24,7 @@ from mlx_spec.errors import SpecError
 COMMANDS = {
     "ask": "answer one prompt on stdout; piped text is added to the prompt",
     "audit": "compare plain and speculative decoding on this pair, token by token",
+    "bench": "sweep K against plain decoding; bench peers, bench compare A B",
     "paths": "show where config, data, models and caches are",
 }
 

@@ -7,9 +7,14 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from mlx_spec.errors import SpecError
 from mlx_spec.options import Sampling
 
 PLAIN, LOOP = "plain", "loop"
+
+
+class WrongDesign(SpecError):
+    """What was asked for cannot be measured, or does not go on with what was."""
 
 
 @dataclass(frozen=True)

@@ -183,7 +183,7 @@ def _row(
         way=way,
         runs=len(samples),
         tokens=sum(sample.tokens for sample in samples),
-        tok_s=float(np.exp(bootstrap.logs[i])),
+        tok_s=bootstrap.speed(i),
         speedup=bootstrap.ratio(i, 0) if i else None,
         ttft_s=median(ttfts) if ttfts else None,
         gap_p50=float(np.quantile(gaps, 0.5)) if gaps else None,

@@ -72,7 +72,7 @@ class Bench:
                     return None
                 answer += step.shown
                 if step.computed:
-                    arrivals.append(round(now - started, 6))
+                    arrivals.append(round(now - step.ago - started, 6))
                     emitted.append(step.computed)
         self._settle()
         return Sample(

@@ -93,6 +93,10 @@ class Bootstrap:
         self.drawn_logs = np.concatenate([logs for logs, _ in parts])
         self.drawn_covariances = np.concatenate([covariance for _, covariance in parts])
 
+    def speed(self, way: int) -> float:
+        """Tokens a second."""
+        return math.exp(self.logs[way])
+
     def ratio(self, way: int, baseline: int, confidence: float = CONFIDENCE) -> Estimate:
         """Speed of one way over another's, with its interval."""
         value, error = self._difference(way, baseline)
@@ -123,14 +127,16 @@ class Bootstrap:
                 kept.append(each)
         return kept
 
-    def over(self, other: Bootstrap, way: tuple[int, int], confidence: float = CONFIDENCE) -> Estimate:
-        """Speed of way[0] over way[1] here, over the same in `other`, which was measured apart."""
-        here, here_error = self._difference(*way)
-        there, there_error = other._difference(*way)
+    def over(
+        self, other: Bootstrap, ours: tuple[int, int], theirs: tuple[int, int], confidence: float = CONFIDENCE
+    ) -> Estimate:
+        """A ratio of two ways here over a ratio of two ways in `other`, which was measured apart."""
+        here, here_error = self._difference(*ours)
+        there, there_error = other._difference(*theirs)
         if min(self.prompts, other.prompts) < FEWEST:
             return Estimate(math.exp(here - there), 0.0, math.inf)
-        moved = (self._moves(*way) - here) - (other._moves(*way) - there)
-        error = np.hypot(self._errors(*way), other._errors(*way))
+        moved = (self._moves(*ours) - here) - (other._moves(*theirs) - there)
+        error = np.hypot(self._errors(*ours), other._errors(*theirs))
         return _interval(here - there, math.hypot(here_error, there_error), _over(moved, error), confidence)
 
     def _difference(self, i: int, j: int) -> tuple[float, float]:

@@ -22,10 +22,12 @@ class Step:
     Attributes:
         computed: tokens that it added to the answer.
         shown: token ids that it released; their text may have been held back for a while.
+        ago: seconds since it came, of a decoder that can only tell afterwards.
     """
 
     computed: int
     shown: list[int]
+    ago: float = 0.0
 
 
 class Decoder(Protocol):
