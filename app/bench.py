@@ -29,12 +29,7 @@ _SOURCES = ("lookup", "self")
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add(
-        "words",
-        nargs="*",
-        metavar="peers | compare A B",
-        help="nothing sweeps K; A and B are folders of --out",
-    )
+    add("words", nargs="*", metavar="peers | compare A B", help="A and B are folders that --out made")
     add("--quick", action="store_true", help="in less than two minutes; intervals are wide")
     add("--ks", metavar="K,K", help="draft tokens a round to sweep; 0 and auto are always among them")
     add("--sources", metavar="SOURCE,SOURCE", help="draft sources to sweep (default: that of --draft)")
@@ -95,7 +90,7 @@ def _measure(args: argparse.Namespace, given: config.Given) -> int:
         pair = _load(settings, options, status)
 
         def render(prompt: Prompt) -> list[int]:
-            messages = [assistants.Message(role, text) for role, text in prompt.turns]  # type: ignore[arg-type]
+            messages = [assistants.Message(role, text) for role, text in prompt.turns]
             system = None if messages[0].role == "system" else settings.system
             return assistants.prompt_tokens(pair.target.tokenizer, messages, system)
 

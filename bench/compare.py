@@ -11,8 +11,8 @@ from typing import Any
 
 from bench.findings import complete_blocks, timings_of
 from bench.record import Record
-from bench.report.table import Table, ratio
-from bench.statistics import Bootstrap, Estimate
+from bench.report.table import Table
+from bench.statistics import Bootstrap, Estimate, ratio
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from bench.design import PLAIN
-from bench.findings import Findings
-from bench.statistics import Estimate
+from bench.findings import Findings, Half
+from bench.statistics import Estimate, ratio
 
 MARGIN = 0.02  # that `auto` may lose at most
 
@@ -29,32 +29,30 @@ def conclusions(findings: Findings) -> list[str]:
                 f"The smallest, {recommended.name}, is recommended."
             )
     for half in findings.halves:
-        said.append(
-            f"Picked on one half of the prompts: {half.picked}; on the other half {_ran(half.speedup)}."
-        )
+        said.append(f"Picked on half of the prompts: {half.picked}{_elsewhere(half)}.")
+    for pair in findings.pairs:
+        said.append(f"{pair.ours} over {pair.theirs}: {ratio(pair.ratio)}.")
+    rival = findings.baseline.way.name
     for name, low in findings.autos.items():
-        said.append(_auto(name, findings.row(name).speedup, low))
+        speedup = findings.row(name).speedup
+        assert speedup is not None
+        said.append(_auto(name, "plain decoding" if rival == PLAIN else rival, speedup, low))
     return said
 
 
-def _auto(name: str, speedup: Estimate | None, low: float) -> str:
+def _elsewhere(half: Half) -> str:
+    return "" if half.picked == PLAIN else f", which ran at {ratio(half.speedup)} on the other half"
+
+
+def _auto(name: str, rival: str, speedup: Estimate, low: float) -> str:
     """Whether `auto` keeps its promise, by a one-sided test of non-inferiority."""
-    assert speedup is not None
     if not speedup.bounded:
-        return f"{name}: too few prompts to say whether it is slower than plain decoding."
+        return f"{name}: too few prompts to say whether it is slower than {rival}."
     if low >= 1 - MARGIN:
-        return f"{name} is not slower than plain decoding by more than {MARGIN:.0%} (at least {low:.3f}x)."
+        return f"{name} is not slower than {rival} by more than {MARGIN:.0%} (at least {low:.3f}x)."
     if speedup.high < 1 - MARGIN:
-        return (
-            f"{name} is slower than plain decoding by more than {MARGIN:.0%} ({speedup.high:.3f}x at most)."
-        )
+        return f"{name} is slower than {rival} by more than {MARGIN:.0%} (at most {speedup.high:.3f}x)."
     return (
-        f"{name} is not shown to be within {MARGIN:.0%} of plain decoding: "
+        f"{name} is not shown to be within {MARGIN:.0%} of {rival}: "
         f"it may be as slow as {low:.3f}x. More prompts would tell."
     )
-
-
-def _ran(estimate: Estimate) -> str:
-    if not estimate.bounded:
-        return f"it ran at {estimate.value:.2f}x"
-    return f"it ran at {estimate.value:.2f}x ({estimate.low:.2f} to {estimate.high:.2f})"

@@ -64,6 +64,15 @@ class Half:
 
 
 @dataclass(frozen=True)
+class Pairing:
+    """The speed of one of specchat's ways over that of another program's."""
+
+    ours: str
+    theirs: str
+    ratio: Estimate
+
+
+@dataclass(frozen=True)
 class Findings:
     """All of it.
 
@@ -74,6 +83,7 @@ class Findings:
         recommended: the one of them with the smallest K.
         halves: empty where halves are too small.
         autos: for each `auto` way, what its speedup is not below, one-sided.
+        pairs: specchat's ways over other programs': those of the same kind, and `auto` over all.
         groups: for each class of prompts, speedups by way.
         curve: M to V(M), from the rounds that were split.
         cautions: sentences.
@@ -86,6 +96,7 @@ class Findings:
     recommended: Way | None
     halves: list[Half]
     autos: dict[str, float]
+    pairs: list[Pairing]
     groups: dict[str, dict[str, Estimate]]
     curve: dict[int, float]
     cautions: list[str]
@@ -122,6 +133,7 @@ def find(record: Record) -> Findings | None:
         recommended=min(best, key=_k) if best else None,
         halves=_halves(timings, ways, fixed, design.seed) if len(fixed) > 1 else [],
         autos={way.name: bootstrap.at_least(i, 0) for i, way in enumerate(ways) if way.k == "auto"},
+        pairs=_pairs(bootstrap, ways),
         groups=_groups(timings, record),
         curve=curve,
         cautions=cautions(record, blocks),
@@ -210,8 +222,8 @@ def _positions(samples: Sequence[Sample]) -> list[tuple[int, int]]:
     sums = np.zeros((most, 2), int)
     for sample in samples:
         n = len(sample.counts.tested_at)
-        sums[:n, 0] += sample.counts.accepted_at
-        sums[:n, 1] += sample.counts.tested_at
+        sums[:n, 0] += np.array(sample.counts.accepted_at, int)
+        sums[:n, 1] += np.array(sample.counts.tested_at, int)
     return [(int(accepted), int(tested)) for accepted, tested in sums]
 
 
@@ -266,6 +278,16 @@ def _halves(timings: Timings, ways: Sequence[Way], fixed: Sequence[int], seed: i
         picked = max(fixed, key=lambda i: float(logs[i]))
         found.append(Half(ways[picked].name, Bootstrap(timings.of(there)).ratio(picked, 0)))
     return found
+
+
+def _pairs(bootstrap: Bootstrap, ways: Sequence[Way]) -> list[Pairing]:
+    return [
+        Pairing(ours.name, theirs.name, bootstrap.ratio(i, j))
+        for j, theirs in enumerate(ways)
+        for i, ours in enumerate(ways)
+        if theirs.engine != "specchat" == ours.engine
+        and (ours.k == "auto" or (ours.source, ours.k) == (theirs.source, theirs.k))
+    ]
 
 
 def _groups(timings: Timings, record: Record) -> dict[str, dict[str, Estimate]]:

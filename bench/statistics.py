@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 CONFIDENCE = 0.95
+UNKNOWN = "-"  # in the place of a number
 DRAWS = 2000
 FEWEST = 4  # prompts that an interval needs: of fewer, too many draws hold one prompt alone
 _CHUNK = 250  # draws at a time: bounds the memory
@@ -41,6 +42,15 @@ class Estimate:
         """For JSON, which has no infinity: null is without bound."""
         low, high = (self.low, self.high) if self.bounded else (None, None)
         return {"value": self.value, "low": low, "high": high}
+
+
+def ratio(estimate: Estimate | None) -> str:
+    """A ratio in words, with its interval where the data bound one."""
+    if estimate is None:
+        return UNKNOWN
+    if not estimate.bounded:
+        return f"{estimate.value:.2f}"
+    return f"{estimate.value:.2f} ({estimate.low:.2f} to {estimate.high:.2f})"
 
 
 @dataclass(frozen=True)
@@ -184,7 +194,7 @@ def _log_speeds(tokens: Any, seconds: Any) -> tuple[Any, Any]:
 def _over(difference: Any, error: Any) -> Any:
     """Differences in standard errors. Without any spread a difference is certain, and none is none."""
     difference, error = np.asarray(difference, float), np.asarray(error, float)
-    beyond = np.where(np.abs(difference) > 1e-12, np.sign(difference) * np.inf, 0.0)
+    beyond = np.select([difference > 1e-12, difference < -1e-12], [np.inf, -np.inf], 0.0)
     return np.divide(difference, error, out=beyond, where=error > 1e-12)
 
 

@@ -67,7 +67,7 @@ class Sweep:
         """Run what is left of the schedule; false if it was stopped.
 
         Args:
-            deadline: by the clock; a block that may not be over by then is not begun.
+            deadline: by the clock; a block that may not be over by then is not begun, unless it is the first.
         """
         turns = self._left()
         for i, turn in enumerate(turns):
@@ -75,7 +75,8 @@ class Sweep:
             left = duration(self._expected(turns[i:]))
             if turn.place == 0:
                 block = [other for other in turns[i:] if other.block == turn.block]
-                if deadline is not None and self._clock() + self._expected(block) > deadline:
+                late = deadline is not None and self._clock() + self._expected(block) > deadline
+                if late and turn.block:
                     self._say("The time is up: the blocks that are left stay out.")
                     return True
                 blocks = len(self.record.design.prompts) * self.record.design.repeats

@@ -40,13 +40,17 @@ def _body(record: Record, findings: Findings, title: str) -> Iterator[str]:
     yield _list("What follows", "conclusions", conclusions(findings))
     if findings.cautions:
         yield _list("Read with caution", "cautions", findings.cautions)
+    peers = record.design.bench == "peers"
     legend = plots.legend(findings)
-    yield _figure(
-        plots.speedup(findings),
-        "Speedup over plain decoding with 95% intervals, on a logarithmic scale; above 1 it pays. "
-        "Loop is the speculative loop without drafts: what it costs by itself.",
-        _legend(legend),
-    )
+    if peers:
+        yield _figure(plots.ranking(findings), "The same prompts in the same run, with 95% intervals.", "")
+    else:
+        yield _figure(
+            plots.speedup(findings),
+            "Speedup over plain decoding with 95% intervals, on a logarithmic scale; above 1 it pays. "
+            "Loop is the speculative loop without drafts: what it costs by itself.",
+            _legend(legend),
+        )
     yield _table(table.ways(findings), "ways")
     meanings = "".join(f"<dt>{escape(c.title)}</dt><dd>{escape(c.meaning)}</dd>" for c in ALL)
     yield f"<details><summary>What the columns mean</summary><dl>{meanings}</dl></details>"

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from bench.design import LOOP
 from bench.findings import Findings, Row
 from bench.report.svg import BOTTOM, HEIGHT, LEFT, RIGHT, SERIES, TOP, WIDTH, Chart, Scale, ticks
-from bench.report.table import ratio
+from bench.statistics import Estimate, ratio
 
 _RATIOS = (0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 8.0)
+_ENOUGH = 5  # tests that a point of the plot needs
 _BAR = 22.0  # height of a bar with its gap
 
 
@@ -18,14 +20,10 @@ def speedup(findings: Findings) -> Chart:
     labels = _labels(rows)
     told = ", ".join(f"{row.way.name} {ratio(row.speedup)}" for row in rows)
     chart = Chart("speedup", "Speedup over plain decoding by K", f"With 95% intervals: {told}. Plain is 1.")
-    ends = [1.0]
-    for row in rows:
-        assert row.speedup
-        ends += [row.speedup.value]
-        ends += [row.speedup.low, row.speedup.high] if row.speedup.bounded else []
-    y = Scale(min(ends) * 0.93, max(*ends, 1.1) * 1.07, HEIGHT - BOTTOM, TOP, logarithmic=True)
+    low, high = _range(rows)
+    y = Scale(low, high, HEIGHT - BOTTOM, TOP, logarithmic=True)
     for tick in _RATIOS:
-        if y.low <= tick <= y.high:
+        if low <= tick <= high:
             _rule(chart, y(tick), f"{tick:g}")
     chart.line([(LEFT, y(1)), (WIDTH - RIGHT, y(1))], "one")
     x = Scale(-0.5, len(labels) - 0.5, LEFT, WIDTH - RIGHT)
@@ -33,16 +31,53 @@ def speedup(findings: Findings) -> Chart:
         chart.text(x(i), HEIGHT - BOTTOM + 16, label)
     _axes(chart, "draft tokens a round, K", "speedup, plain = 1")
     sources = _sources(rows)
-    for source, series in sources.items():
-        shift = 9.0 * (series - (len(sources) - 1) / 2)
-        members = [row for row in rows if (row.way.source or "loop") == source]
-        for row in members:
-            assert row.speedup
-            at = x(labels.index(_label(row))) + shift
-            if row.speedup.bounded:
-                chart.line([(at, y(row.speedup.low)), (at, y(row.speedup.high))], f"line{series % SERIES}")
-            chart.mark(at, y(row.speedup.value), series, f"{row.way.name}: {ratio(row.speedup)}")
+    for row in rows:
+        assert row.speedup
+        series = sources[row.way.source or LOOP]
+        shift = 9.0 * (series - (len(sources) - 1) / 2) if row.way.source else 0.0
+        at = x(labels.index(_label(row))) + shift
+        if row.speedup.bounded:
+            ends = [min(max(end, low), high) for end in (row.speedup.low, row.speedup.high)]
+            chart.line([(at, y(end)) for end in ends], f"line{series % SERIES}")
+        chart.mark(at, y(row.speedup.value), series, f"{row.way.name}: {ratio(row.speedup)}")
     return chart
+
+
+def ranking(findings: Findings) -> Chart:
+    """Every way's speed over the baseline's, one below the other."""
+    rows = findings.rows
+    told = ", ".join(f"{row.way.name} {ratio(row.speedup)}" for row in rows[1:])
+    title = f"Speed over {findings.baseline.way.name}"
+    height = TOP + 2 * _BAR * len(rows) + BOTTOM
+    chart = Chart("speedup", title, f"With 95% intervals: {told}.", height)
+    low, high = _range(rows[1:])
+    x = Scale(low, high, 12.0, WIDTH - RIGHT, logarithmic=True)
+    for tick in _RATIOS:
+        if low <= tick <= high:
+            chart.line([(x(tick), TOP), (x(tick), height - BOTTOM)], "one" if tick == 1 else "grid")
+            chart.text(x(tick), height - BOTTOM + 16, f"{tick:g}")
+    chart.text(WIDTH / 2, height - 8, "speed, on a logarithmic scale")
+    for i, row in enumerate(rows):
+        found, ours = row.speedup or Estimate(1.0, 1.0, 1.0), int(row.way.engine == "specchat")
+        y = TOP + 2 * _BAR * i
+        chart.text(14, y + 14, row.way.name, anchor="start")
+        if found.bounded:
+            ends = [min(max(end, low), high) for end in (found.low, found.high)]
+            chart.line([(x(end), y + 27) for end in ends], f"line{ours}")
+        chart.mark(
+            x(found.value), y + 27, int(row.way.engine == "specchat"), f"{row.way.name}: {ratio(found)}"
+        )
+    return chart
+
+
+def _range(rows: Sequence[Row]) -> tuple[float, float]:
+    """Of the axis of ratios: all values, 1, and intervals as far as a reader can use them."""
+    known = [row.speedup for row in rows if row.speedup]
+    low, high = (f([each.value for each in known] + [1.0]) for f in (min, max))
+    for each in known:
+        if each.bounded:
+            low, high = min(low, max(each.low, low / 3)), max(high, min(each.high, high * 3))
+    return low * 0.93, max(high, 1.1) * 1.07
 
 
 def acceptance(findings: Findings) -> Chart | None:
@@ -141,7 +176,7 @@ def _rule(chart: Chart, y: float, label: str) -> None:
 
 def _axes(chart: Chart, x: str, y: str) -> None:
     chart.text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 8, x)
-    chart.upright(11, (TOP + HEIGHT - BOTTOM) / 2, y)
+    chart.text(4, 14, y, anchor="start")
 
 
 def _label(row: Row) -> str:
@@ -155,8 +190,8 @@ def _labels(rows: Sequence[Row]) -> list[str]:
 
 
 def _sources(rows: Sequence[Row]) -> dict[str, int]:
-    names = dict.fromkeys(row.way.source or "loop" for row in rows)
-    return {name: i for i, name in enumerate(sorted(names, key=lambda name: name == "loop"))}
+    names = dict.fromkeys(row.way.source or LOOP for row in rows)
+    return {name: i for i, name in enumerate(sorted(names, key=lambda name: name == LOOP))}
 
 
 def _series(findings: Findings) -> dict[str, int]:
@@ -172,12 +207,12 @@ def _by_source(findings: Findings) -> dict[str, list[Row]]:
 
 
 def _pooled(rows: Sequence[Row]) -> list[float]:
-    """Accepted of tested at each position, over every K of a source, as far as any was tested."""
+    """Accepted of tested at each position, over every K of a source, as far as enough were tested."""
     shares: list[float] = []
     for i in range(max((len(row.by_position) for row in rows), default=0)):
         at = [row.by_position[i] for row in rows if i < len(row.by_position)]
         tested = sum(n for _, n in at)
-        if not tested:
+        if tested < _ENOUGH:
             break
         shares.append(sum(accepted for accepted, _ in at) / tested)
     return shares

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from html import escape
 
 WIDTH, HEIGHT = 360.0, 250.0  # units: one is a pixel on a phone
-LEFT, RIGHT, TOP, BOTTOM = 42.0, 14.0, 12.0, 44.0
+LEFT, RIGHT, TOP, BOTTOM = 42.0, 14.0, 28.0, 44.0
 # Corners of a mark around its middle: octagon, square, triangle, diamond.
 _SHAPES = (
     ((-2, -5), (2, -5), (5, -2), (5, 2), (2, 5), (-2, 5), (-5, 2), (-5, -2)),
@@ -43,13 +43,6 @@ class Chart:
     def text(self, x: float, y: float, words: str, style: str = "label", anchor: str = "middle") -> None:
         self._parts.append(
             f'<text class="{style}" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(words)}</text>'
-        )
-
-    def upright(self, x: float, y: float, words: str) -> None:
-        """Text that runs upwards, centred on (x, y)."""
-        self._parts.append(
-            f'<text class="label" transform="translate({x:.1f} {y:.1f}) rotate(-90)" text-anchor="middle">'
-            f"{escape(words)}</text>"
         )
 
     def bar(self, x: float, y: float, width: float, height: float, style: str, words: str) -> None:

@@ -6,9 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from bench.findings import Findings, Row
-from bench.statistics import Estimate
-
-UNKNOWN = "-"
+from bench.statistics import UNKNOWN, ratio
 
 
 @dataclass(frozen=True)
@@ -37,15 +35,6 @@ class Table:
 
 def number(value: float | None, form: str) -> str:
     return UNKNOWN if value is None else format(value, form)
-
-
-def ratio(estimate: Estimate | None) -> str:
-    """A ratio with its interval, where the data bound one."""
-    if estimate is None:
-        return UNKNOWN
-    if not estimate.bounded:
-        return f"{estimate.value:.2f}"
-    return f"{estimate.value:.2f} ({estimate.low:.2f} to {estimate.high:.2f})"
 
 
 def size(value: int) -> str:

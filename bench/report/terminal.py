@@ -50,8 +50,8 @@ def _sized(row: Sequence[str], widths: Sequence[int]) -> Iterator[tuple[int, tup
 def plot(findings: Findings) -> Iterator[str]:
     """Speedups with their intervals on a logarithmic scale, and a line at 1."""
     known = [row.speedup for row in findings.rows if row.speedup]
-    ends = [end for each in known for end in ((each.low, each.high) if each.bounded else (each.value,))]
-    low, high = min([*ends, 0.8]), max([*ends, 1.25])
+    low = min([0.8, *(max(each.low, each.value / 3) for each in known)])
+    high = max([1.25, *(min(each.high, each.value * 3) for each in known)])
     room = max(len(row.way.name) for row in findings.rows) + 2
 
     def at(value: float) -> int:
@@ -71,7 +71,7 @@ def _bar(estimate: Estimate, at: object) -> str:
     cells = [" "] * WIDTH
     cells[at(1.0)] = "│"
     if estimate.bounded:
-        first, last = at(estimate.low), at(estimate.high)
+        first, last = max(at(estimate.low), 0), min(at(estimate.high), WIDTH - 1)
         cells[first : last + 1] = "─" * (last - first + 1)
         cells[first], cells[last] = "├", "┤"
     cells[at(estimate.value)] = "●"
