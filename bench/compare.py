@@ -67,7 +67,7 @@ def differences(a: Record, b: Record) -> list[str]:
     """What else differs between the two, so that a change may be due to it."""
     said = []
     if difference := b.design.difference(a.design):
-        said.append(f"The second sweep has {difference} as the first.")
+        said.append(f"The second sweep has {difference}.")
     for name in ("chip", "os", "versions", "variables", "device"):
         if a.environment.get(name) != b.environment.get(name):
             said.append(f"They were measured with another {name.removesuffix('s')}.")

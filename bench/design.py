@@ -116,12 +116,12 @@ class Design:
         return cls(**{**data, **lists})
 
     def difference(self, other: Design) -> str | None:
-        """The first entry in which the two differ, in words; None if they are one design."""
+        """What this one has otherwise than `other`, in words; None if they are one design."""
         ours, theirs = self.as_json(), other.as_json()
         for name, value in ours.items():
             if value != theirs[name]:
                 short = all(len(str(each)) < 40 for each in (value, theirs[name]))
-                return f"{name} {theirs[name]} and not {value}" if short else f"other {name}"
+                return f"{name} {value} and not {theirs[name]}" if short else f"other {name}"
         return None
 
     def blocks(self) -> list[list[Turn]]:

@@ -122,8 +122,9 @@ def run(
     deadline = started + QUICK_SECONDS if options.quick else None
     if earlier:
         places = {prompt: i for i, (prompt, *_) in enumerate(earlier.design.prompts)}
-        tasks = [_limited(task, earlier.design.tokens) for task in tasks if task.prompt in places]
-        tasks.sort(key=lambda task: places[task.prompt])
+        tasks = sorted((t for t in tasks if t.prompt in places), key=lambda t: places[t.prompt])
+        if options.tokens is None:  # then time may have decided
+            tasks = [_limited(task, earlier.design.tokens) for task in tasks]
     elif deadline is not None:
         tasks = fitting(tasks, ways, pace, deadline - seams.clock(), options.tokens)
     design = _design(options, pair, ways, tasks, cold)
