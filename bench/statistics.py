@@ -20,6 +20,9 @@ CONFIDENCE = 0.95
 UNKNOWN = "-"  # in the place of a number
 DRAWS = 2000
 FEWEST = 4  # prompts that an interval needs: of fewer, too many draws hold one prompt alone
+# A draw of hardly more than one prompt has hardly any error of its own, and would make an interval that
+# bounds nothing. Simulated with 4 to 12 prompts, this halves the widest at a point of coverage at most.
+FLOOR = 0.3
 _CHUNK = 250  # draws at a time: bounds the memory
 
 
@@ -161,7 +164,8 @@ class Bootstrap:
         return np.sqrt(np.maximum(drawn[:, i, i] + drawn[:, j, j] - 2 * drawn[:, i, j], 0))
 
     def _studentized(self, i: int, j: int) -> Any:
-        return _over(self._moves(i, j) - self._difference(i, j)[0], self._errors(i, j))
+        value, error = self._difference(i, j)
+        return _over(self._moves(i, j) - value, np.maximum(self._errors(i, j), FLOOR * error))
 
 
 def _draw(

@@ -87,7 +87,7 @@ def page(profile: Path) -> Iterator[Page]:
     ours_in, theirs_out = os.pipe()
     command = [browser, *FLAGS, f"--user-data-dir={profile}", "about:blank"]
     # The protocol's pipes are file descriptors 3 and 4.
-    script = f'exec 3<&{theirs_in} 4>&{theirs_out}; exec "$@" {theirs_in}<&- {theirs_out}>&-'
+    script = f'exec 3<&{theirs_in} 4>&{theirs_out}; exec "$@"'
     process = subprocess.Popen(
         ["bash", "-c", script, "bash", *command],
         pass_fds=(theirs_in, theirs_out),
