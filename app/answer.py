@@ -7,23 +7,37 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from app.thinking import Split, Thinking
 from mlx_spec.events import Round
 
 
 @dataclass
 class Answer:
-    """What the rounds so far add up to."""
+    """What the rounds so far add up to.
 
+    Attributes:
+        thinking: tells the thought from the answer.
+        text: the answer without its thought, which is `thought`.
+        tokens, origins: of both.
+        finish_reason: None while it runs.
+    """
+
+    thinking: Thinking = field(default_factory=Thinking)
     text: str = ""
+    thought: str = ""
     tokens: list[int] = field(default_factory=list)
     origins: list[str] = field(default_factory=list)
     finish_reason: str | None = None
 
-    def add(self, news: Round) -> None:
-        self.text += news.text
+    def add(self, news: Round) -> Split:
+        """Take a round in; returns what of it may be shown."""
+        split = self.thinking.take(news)
+        self.text += split.text
+        self.thought += split.thought_text
         self.tokens += news.tokens
         self.origins += news.origins
         self.finish_reason = news.finish_reason
+        return split
 
     @property
     def draft_share(self) -> float | None:
@@ -37,10 +51,13 @@ def as_object(answer: Answer, assistant: Any, warnings: list[str]) -> dict[str, 
     metrics = assistant.metrics
     return {
         "text": answer.text,
+        "thinking": answer.thought or None,
         "finish_reason": answer.finish_reason,
         "tokens": answer.tokens,
         "origins": answer.origins,
         "prompt_tokens": metrics.prompt_tokens,
+        "reused_tokens": metrics.reused_tokens,
+        "prefilled_tokens": metrics.prefilled_tokens,
         "completion_tokens": metrics.completion_tokens,
         "ttft_s": metrics.ttft_s,
         "tok_s": metrics.tok_s,
@@ -54,9 +71,9 @@ def as_object(answer: Answer, assistant: Any, warnings: list[str]) -> dict[str, 
     }
 
 
-def as_event(news: Round) -> dict[str, Any]:
+def as_event(news: Round, split: Split) -> dict[str, Any]:
     """The object of one line of `ask --jsonl`; unlike the last line's, it has the key "event"."""
-    return {"event": "round", "text": news.text, **asdict(news)}
+    return {"event": "round", "text": split.text, "thinking": split.thought_text, **asdict(news)}
 
 
 def dump(value: dict[str, Any]) -> str:
@@ -72,6 +89,7 @@ def summary(answer: Answer, assistant: Any) -> Iterator[str]:
     yield (
         f"{metrics.completion_tokens} tokens at {_shown(metrics.tok_s, '.1f')} tok/s, "
         f"first after {_shown(metrics.ttft_s, '.2f')} s; "
+        f"prompt {metrics.prompt_tokens}, {metrics.reused_tokens} of them reused; "
         f"context {metrics.context_used} of {assistant.context_limit}"
     )
     if speculation["reason"]:

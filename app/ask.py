@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable
+import time
+from collections.abc import Generator, Iterator
 from contextlib import closing
 
 from app import config, interrupt, prompt
-from app.answer import Answer, as_event, as_object, dump, summary
-from app.assistant import Assistant, Message
+from app.answer import Answer, as_object, dump, summary
+from app.assistant import Assistant, PromptProgress
 from app.display import neutralise
 from app.errors import INTERRUPTED, tell
+from app.output import Lines, Silence, Words
 from app.settings import Settings
 from app.status import Status
+from app.template import Message
+from app.thinking import Thinking
 from mlx_spec.errors import SpecError
 from mlx_spec.events import Round
+
+PATIENCE = 1.0  # seconds before it is said how far a prompt is read
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -24,27 +30,39 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     output = parser.add_mutually_exclusive_group()
     output.add_argument("--json", action="store_true", help="one JSON object instead of text")
-    output.add_argument("--jsonl", action="store_true", help="one JSON line a round, then the object")
+    output.add_argument("--jsonl", action="store_true", help="one JSON line an event, then the object")
     parser.add_argument("--stats", action="store_true", help="say on stderr what speculation did")
 
 
 def run(args: argparse.Namespace, given: config.Given) -> int:
     settings = config.read(given)
-    question, warnings = prompt.read(args.prompt, sys.stdin)
+    question, doubts = prompt.read(args.prompt, sys.stdin, text_first=settings.cache is not None)
     status = Status(sys.stderr)
     try:
         assistant = Assistant.load(settings, status.show)
     finally:
         status.clear()
+
+    warnings: list[str] = []
+
+    def warn(sentence: str) -> None:
+        warnings.append(sentence)
+        tell("warning", sentence)
+
     try:
-        warnings = [*assistant.warnings, *warnings]
-        for warning in warnings:
-            tell("warning", warning)
-        write = _as_lines if args.jsonl else None if args.json else _as_text
-        answer = _stream(assistant, question, write, status)
-        if silent := _unused_draft(settings, assistant):
-            warnings.append(silent)
-            tell("warning", silent)
+        for sentence in [*assistant.warnings, *doubts]:
+            warn(sentence)
+        output = Lines() if args.jsonl else Silence() if args.json else Words()
+        answer = Answer()
+        rounds = assistant.answer([Message("user", question)], progress=_progress(answer, output, status))
+        for sentence in assistant.notices:
+            warn(sentence)
+        answer.thinking = Thinking(assistant.markers)
+        _stream(assistant, rounds, answer, output, status)
+        for sentence in _findings(settings, assistant, answer):
+            warn(sentence)
+        if (failed := assistant.save()) is not None:
+            warn(failed)
         if args.json or args.jsonl:
             sys.stdout.write(dump(as_object(answer, assistant, warnings)))
             sys.stdout.flush()
@@ -58,39 +76,45 @@ def run(args: argparse.Namespace, given: config.Given) -> int:
     return INTERRUPTED if answer.finish_reason == "interrupt" else 0
 
 
+def _progress(answer: Answer, output: Silence, status: Status) -> PromptProgress:
+    """What is told of a prompt while it is read."""
+    begun = time.monotonic()
+
+    def tell_progress(read: int, total: int) -> None:
+        output.prefilled(read, total)
+        # Once the answer has begun, the status would overwrite its line.
+        if not answer.tokens and time.monotonic() - begun > PATIENCE:
+            status.show_passing(f"Reading the prompt: {read:,} of {total:,} tokens")
+
+    return tell_progress
+
+
 def _stream(
-    assistant: Assistant, question: str, write: Callable[[Round], None] | None, status: Status
-) -> Answer:
-    answer = Answer()
-    status.show_passing("Reading the prompt" if write else "Answering")
+    assistant: Assistant,
+    rounds: Generator[Round, None, None],
+    answer: Answer,
+    output: Silence,
+    status: Status,
+) -> None:
+    status.show_passing("Reading the prompt" if output.shows else "Answering")
     try:
-        rounds = assistant.answer([Message("user", question)])
         with closing(rounds), interrupt.first_calls(assistant.stop):
             for news in rounds:
-                answer.add(news)
-                if write:
+                split = answer.add(news)
+                if output.shows:
                     status.clear()
-                    write(news)
-                    sys.stdout.flush()
+                output.round(news, split)
     finally:
         status.clear()
-        if write is _as_text and answer.text and not answer.text.endswith("\n"):
-            sys.stdout.write("\n")
-            sys.stdout.flush()
-    return answer
+        output.close()
 
 
-def _as_text(news: Round) -> None:
-    sys.stdout.write(neutralise(news.text))
-
-
-def _as_lines(news: Round) -> None:
-    sys.stdout.write(dump(as_event(news)))
-
-
-def _unused_draft(settings: Settings, assistant: Assistant) -> str | None:
-    """Nobody should think that a draft helps when it was not used."""
+def _findings(settings: Settings, assistant: Assistant, answer: Answer) -> Iterator[str]:
+    """What nobody should have to find out alone."""
     speculation = assistant.metrics.speculation()
-    if settings.draft == "none" or settings.k == 0 or speculation["state"] != "off":
-        return None
-    return f"Speculation was off: {speculation['reason']}."
+    if settings.draft != "none" and settings.k != 0 and speculation["state"] == "off":
+        yield f"Speculation was off: {speculation['reason']}."
+    if answer.thinking.unfinished:
+        yield "The answer ended before the model had finished thinking."
+    if assistant.metrics.context_full:
+        yield f"The answer was cut: the context of {assistant.context_limit:,} tokens is full."

@@ -6,25 +6,22 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
+from app.fitting import fit
+from app.prompt_cache import PromptCache
 from app.settings import Settings
-from mlx_spec.errors import SpecError
+from app.template import Message, Template
+from app.thinking import Markers
+from mlx_spec.errors import PromptTooLong, SpecError
 from mlx_spec.events import Round
-from models.errors import ModelError
 
 if TYPE_CHECKING:
     from mlx_spec.drafts.base import DraftSource
 
 Progress = Callable[[str], None]
-
-
-@dataclass(frozen=True)
-class Message:
-    """One turn of a conversation."""
-
-    role: Literal["system", "user", "assistant"]
-    content: str
+PromptProgress = Callable[[int, int], None]
+"""Is told how many tokens of a prompt are read, and how many are to be."""
 
 
 class Assistant:
@@ -34,7 +31,10 @@ class Assistant:
         model: the target's name for the screen.
         draft: the draft source as an option names it; "none" without one.
         context_limit: tokens.
+        context_full: what to do when it is full, unless `answer` is told otherwise: stop or drop.
         warnings: sentences that the person must see.
+        markers: around the thinking of the latest answer.
+        notices: sentences about the latest prompt that the person must see.
     """
 
     def __init__(self, settings: Settings, target: Any, engine: Any, draft: str) -> None:
@@ -42,12 +42,17 @@ class Assistant:
         self.model = f"{info.name} ({info.quantization or info.dtype})"
         self.draft = draft
         self.context_limit: int = engine.context_limit
+        self.context_full = settings.context_full
         self.warnings = list(settings.warnings)
+        self.markers = Markers()
+        self.notices: list[str] = []
+        self._longest_context: int = info.context_length
         self._settings = settings
-        self._tokenizer = target.tokenizer
+        self._template = Template(target.tokenizer, settings.system)
         self._engine = engine
+        self._cache: PromptCache | None = None
         self._held = ExitStack()
-        if not self._tokenizer.has_chat_template:
+        if not target.tokenizer.has_chat_template:
             self.warnings.append(
                 f"{info.name} has no chat template: it goes on with your text instead of answering it."
             )
@@ -61,10 +66,12 @@ class Assistant:
             progress: gets sentences about what is going on.
 
         Raises:
+            UsageError: the prompt cache names a file that is something else.
             SpecError: the trace cannot be written, the models cannot be had or do not fit together.
         """
         with ExitStack() as held:
             # First, so that a bad file name does not cost the time that a model takes to load.
+            cache = PromptCache(settings.cache) if settings.cache else None
             trace = held.enter_context(_append_to(settings.trace)) if settings.trace else None
 
             from mlx_spec import Engine
@@ -73,28 +80,90 @@ class Assistant:
             engine = Engine(pair.target, pair.source, trace=trace, **asdict(settings.engine))
             held.callback(engine.close)
             assistant = cls(settings, pair.target, engine, pair.draft)
+            if cache:
+                progress("Opening the prompt cache")
+                assistant._cache = cache
+                assistant.warnings += filter(None, [cache.load(engine)])
             assistant._held = held.pop_all()
             return assistant
 
-    def answer(self, messages: Sequence[Message]) -> Generator[Round, None, None]:
+    def answer(
+        self,
+        messages: Sequence[Message],
+        *,
+        context_full: str | None = None,
+        progress: PromptProgress = lambda read, total: None,
+    ) -> Generator[Round, None, None]:
         """Stream the answer to a conversation; its last event carries the finish reason.
 
         A `stop` counts from when this returns.
 
+        Args:
+            messages: the turns, the last of which is the user's.
+            context_full: stop or drop; None takes the assistant's own.
+            progress: is called while a long prompt is read.
+
         Raises:
             SpecError: the conversation does not fit the context or the template.
         """
-        rounds: Generator[Round, None, None] = self._engine.generate(
-            prompt_tokens(self._tokenizer, messages, self._settings.system),
-            self._settings.sampling,
-            self._settings.limits,
-        )
+        context_full = context_full or self.context_full
+        tokens = self._prompt(messages, context_full)
+        try:
+            rounds: Generator[Round, None, None] = self._engine.generate(
+                tokens, self._settings.sampling, self._settings.limits, progress
+            )
+        except PromptTooLong as error:
+            raise PromptTooLong(error.message, self._ways_out(messages, context_full)) from None
         return rounds
+
+    def _prompt(self, messages: Sequence[Message], context_full: str) -> list[int]:
+        """The tokens of a conversation; sets `markers` and `notices`."""
+        self.notices = []
+        if found := self._template.markers_in(messages[-1].content):
+            self.notices.append(
+                f"The prompt contains {', '.join(found)}: the model takes that for its own control marker "
+                "and not for text."
+            )
+        if context_full == "stop":
+            tokens = self._template.tokens(messages)
+        else:
+            longest = self._settings.max_tokens
+            fitted = fit(
+                messages,
+                self._template.tokens,
+                limit=self.context_limit,
+                answer=longest if longest > 0 else self.context_limit,
+            )
+            tokens = fitted.tokens
+            if fitted.left_out:
+                self.notices.append(
+                    f"The context of {self.context_limit:,} tokens is full: the model no longer sees the "
+                    f"oldest {fitted.left_out} messages."
+                )
+        self.markers = self._template.markers(tokens)
+        return tokens
+
+    def _ways_out(self, messages: Sequence[Message], context_full: str) -> str:
+        """What to do about a prompt that does not fit."""
+        ways = ["Shorten it"]
+        if self.context_limit < self._longest_context:
+            ways.append(f"raise --context (to {self._longest_context} at most)")
+        if len(messages) > 1 and context_full == "stop":
+            ways += ["start a new chat", "let the oldest turns go with --context-full drop"]
+        return f"{', '.join(ways[:-1])}{' or ' if ways[:-1] else ''}{ways[-1]}."
 
     @property
     def metrics(self) -> Any:
         """What happened in the latest answer: `mlx_spec.metrics`."""
         return self._engine.metrics
+
+    def save(self) -> str | None:
+        """Keep what the model has read, if there is a prompt cache.
+
+        Returns:
+            A sentence if that failed: the answers stand all the same.
+        """
+        return self._cache.save(self._engine) if self._cache else None
 
     def stop(self) -> None:
         """End the running answer and keep what it has. May be called from any thread."""
@@ -136,30 +205,6 @@ def load_pair(settings: Settings, progress: Progress) -> Pair:
         return Pair(target, drafts.make(draft, target, settings.engine), draft)
     model = load(ref, dtype=settings.dtype, progress=progress)
     return Pair(target, drafts.model_source(target, model, settings.engine), draft)
-
-
-def prompt_tokens(tokenizer: Any, messages: Sequence[Message], system: str | None) -> list[int]:
-    """The token ids of a conversation by the model's chat template, or of its bare text without one.
-
-    Args:
-        tokenizer: of the target.
-        messages: the turns.
-        system: the system prompt; None leaves it to the template.
-    """
-    if system is not None:
-        messages = [Message("system", system), *messages]
-    if not tokenizer.has_chat_template:
-        return list(tokenizer.encode("\n".join(message.content for message in messages)))
-
-    from models.tokenizer import render_chat
-
-    turns = [{"role": message.role, "content": message.content} for message in messages]
-    try:
-        return render_chat(tokenizer, turns)
-    except ModelError as error:
-        if system is None:
-            raise
-        raise ModelError(error.message, "Try without a system prompt.") from error
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from app.audit_report import Report
 from app.errors import FAILURE, INTERRUPTED, UsageError, tell
 from app.settings import Settings
 from app.status import Status
+from app.template import Message, Template
 from bench import prompts as prompt_sets
 
 if TYPE_CHECKING:
@@ -77,10 +78,8 @@ def run(args: argparse.Namespace, given: config.Given) -> int:
     audit = Audit(pair.target, pair.source, settings.engine, settings.sampling, tokens)
     report = Report(audit, pair.target, pair.draft, sys.stdout if not args.json else None)
     prompts = [
-        assistants.prompt_tokens(
-            pair.target.tokenizer,
-            [assistants.Message(*turn) for turn in each.turns],
-            None if each.turns[0][0] == "system" else settings.system,
+        Template(pair.target.tokenizer, None if each.turns[0][0] == "system" else settings.system).tokens(
+            [Message(*turn) for turn in each.turns]
         )
         for each in asked
     ]
@@ -115,5 +114,9 @@ def _work(audit: Audit, report: Report, prompts: Sequence[tuple[str, list[int]]]
 
 def _unused(settings: Settings) -> list[str]:
     defaults = Settings()
-    flags = [f"--{name}" for name in ("trace", "stop") if getattr(settings, name) != getattr(defaults, name)]
+    flags = [
+        f"--{name}"
+        for name in ("trace", "stop", "cache")
+        if getattr(settings, name) != getattr(defaults, name)
+    ]
     return [f"The audit makes no use of {' and '.join(flags)}."] if flags else []

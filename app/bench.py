@@ -11,12 +11,12 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from app import assistant as assistants
 from app import config, interrupt
 from app.display import neutralise
 from app.errors import INTERRUPTED, UsageError, tell
 from app.settings import Settings
 from app.status import Status
+from app.template import Message, Template
 
 if TYPE_CHECKING:
     from bench.prompts import Prompt
@@ -90,9 +90,9 @@ def _measure(args: argparse.Namespace, given: config.Given) -> int:
         pair = _load(settings, options, status)
 
         def render(prompt: Prompt) -> list[int]:
-            messages = [assistants.Message(role, text) for role, text in prompt.turns]
+            messages = [Message(role, text) for role, text in prompt.turns]
             system = None if messages[0].role == "system" else settings.system
-            return assistants.prompt_tokens(pair.target.tokenizer, messages, system)
+            return Template(pair.target.tokenizer, system).tokens(messages)
 
         def say(sentence: str) -> None:
             status.clear()
@@ -195,7 +195,7 @@ def _sources(text: str) -> tuple[str, ...]:
 
 def _unused(settings: Settings) -> list[str]:
     defaults = Settings()
-    names = ("k", "max_tokens", "stop", "trace")
+    names = ("k", "max_tokens", "stop", "trace", "cache")
     flags = [f"--{n.replace('_', '-')}" for n in names if getattr(settings, n) != getattr(defaults, n)]
     return [f"bench makes no use of {' and '.join(flags)}."] if flags else []
 

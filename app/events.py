@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import traceback
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from app.errors import exit_code, sentence
-from mlx_spec.errors import SpecError
+from app.thinking import Markers
+from mlx_spec.errors import PromptTooLong, SpecError
 from mlx_spec.events import FinishReason, Round
 
 
@@ -27,6 +28,8 @@ class Snapshot:
         state: off, measuring, speculating or parked.
         reason: why it is not speculating, in words.
         source: the draft source's name, or None.
+        prompt_tokens: tokens of the prompt.
+        reused_tokens: those of them that need not be read.
     """
 
     k: int
@@ -39,6 +42,8 @@ class Snapshot:
     state: str
     reason: str | None
     source: str | None
+    prompt_tokens: int = 0
+    reused_tokens: int = 0
 
     @classmethod
     def of(cls, metrics: Any) -> Snapshot:
@@ -55,6 +60,8 @@ class Snapshot:
             state=speculation["state"],
             reason=speculation["reason"],
             source=speculation["source"],
+            prompt_tokens=metrics.prompt_tokens,
+            reused_tokens=metrics.reused_tokens,
         )
 
     @property
@@ -87,6 +94,7 @@ class Ready:
     Attributes:
         model, draft: names for the screen.
         context_limit: tokens.
+        context_full: what happens when the context is full: stop or drop.
         warnings: sentences that the user must see.
         snapshot: the metrics before the first answer.
     """
@@ -94,13 +102,30 @@ class Ready:
     model: str
     draft: str
     context_limit: int
+    context_full: str
     warnings: tuple[str, ...]
     snapshot: Snapshot
 
 
 @dataclass(frozen=True)
 class Started:
-    """The engine took up a request and reads its prompt."""
+    """The engine took up a request and reads its prompt.
+
+    Attributes:
+        markers: around the thinking of the answer that comes.
+        notices: sentences about the prompt that the user must see.
+    """
+
+    markers: Markers = field(default_factory=Markers)
+    notices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Prefilled:
+    """A part of the prompt is read: `read` tokens of `total` that must be."""
+
+    read: int
+    total: int
 
 
 @dataclass(frozen=True)
@@ -113,9 +138,17 @@ class Emitted:
 
 @dataclass(frozen=True)
 class Finished:
-    """An answer ended."""
+    """An answer ended, because the context has no room for more if `context_full`."""
 
     reason: FinishReason
+    context_full: bool = False
+
+
+@dataclass(frozen=True)
+class Warned:
+    """Something that the user must be told, though nothing failed: one sentence."""
+
+    sentence: str
 
 
 @dataclass(frozen=True)
@@ -127,20 +160,23 @@ class Failed:
         next_step: one that says what to do; may be empty.
         exit_code: what the program returns if it cannot go on.
         loading: there is no model now, so no request can be answered.
+        too_long: the prompt does not fit the context.
     """
 
     message: str
     next_step: str
     exit_code: int
     loading: bool = False
+    too_long: bool = False
 
     @classmethod
     def of(cls, error: Exception, *, loading: bool = False) -> Failed:
         if os.environ.get("SPECCHAT_DEBUG"):
             return cls("".join(traceback.format_exception(error)), "", exit_code(error), loading)
         if isinstance(error, SpecError):
-            return cls(error.message, error.next_step, exit_code(error), loading)
+            too_long = isinstance(error, PromptTooLong)
+            return cls(error.message, error.next_step, exit_code(error), loading, too_long)
         return cls(sentence(error), "", exit_code(error), loading)
 
 
-Event = Loading | Ready | Started | Emitted | Finished | Failed
+Event = Loading | Ready | Started | Prefilled | Emitted | Finished | Warned | Failed

@@ -10,7 +10,7 @@ from app.errors import UsageError
 _NEXT = 'Write specchat ask "QUESTION", or pipe text in.'
 
 
-def read(argument: str | None, stdin: TextIO | None) -> tuple[str, list[str]]:
+def read(argument: str | None, stdin: TextIO | None, *, text_first: bool = False) -> tuple[str, list[str]]:
     """The prompt, and sentences about its bytes that the person must see.
 
     The argument comes first, then a blank line, then the piped text. The argument "-" stands for
@@ -19,6 +19,8 @@ def read(argument: str | None, stdin: TextIO | None) -> tuple[str, list[str]]:
     Args:
         argument: from the command line; None if there is none.
         stdin: None if it is closed.
+        text_first: the piped text comes before the argument, so that another question about the same
+            text starts as this one does.
 
     Raises:
         UsageError: there is nothing to answer.
@@ -34,6 +36,8 @@ def read(argument: str | None, stdin: TextIO | None) -> tuple[str, list[str]]:
         parts.append(_decode(os.fsencode(argument), "The prompt", warnings))
     if stdin is not None and (not terminal or argument == "-"):
         parts.append(_decode(stdin.buffer.read(), "Standard input", warnings))
+    if text_first:
+        parts.reverse()
     # Like $(...), which also drops the newline that echo and files end with.
     text = "\n\n".join(part for part in (part.rstrip("\r\n") for part in parts) if part)
     if not text.strip():

@@ -49,6 +49,11 @@ class Settings:
     context: int | None = option(
         whole("TOKENS"), "context to use at most (unset: the model's own)", home=(EngineOptions, "context")
     )
+    context_full: str = option(
+        choice("stop", "drop"),
+        "when the context is full: stop and say so, or drop the oldest turns from what the model reads",
+        default="stop",
+    )
     max_tokens: int = option(
         whole("N"), "length of an answer at most; -1 for no limit", home=(Limits, "max_tokens")
     )
@@ -95,10 +100,18 @@ class Settings:
         "strict: greedy near-ties are decided as plain decoding would",
         home=(EngineOptions, "exactness"),
     )
+    paranoid: bool = option(
+        switch(),
+        "compare the caches with a fresh reading after every round (slow: to find bugs)",
+        home=(EngineOptions, "paranoid"),
+    )
     stop: tuple[str, ...] = option(
         texts("TEXT"), "text that ends the answer and is not shown", home=(Limits, "stop")
     )
     system: str | None = option(text("TEXT"), "system prompt (unset: the model's own)")
+    cache: Path | None = option(  # noqa: RUF009  a field
+        path("FILE"), "keep what the model has read in FILE for the next run; ask puts piped text first then"
+    )
     trace: Path | None = option(path("FILE"), "append one JSON line a round to FILE")  # noqa: RUF009  a field
 
     warnings: tuple[str, ...] = ()

@@ -15,16 +15,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from app.events import Emitted, Event, Failed, Finished, Loading, Ready, Snapshot, Started
+from app.events import Emitted, Event, Failed, Finished, Loading, Prefilled, Ready, Snapshot, Started, Warned
 
 if TYPE_CHECKING:
-    from app.assistant import Assistant, Message, Progress
+    from app.assistant import Assistant, Progress
+    from app.template import Message
     from mlx_spec.events import FinishReason
 
 
 @dataclass
 class _Request:
     messages: Sequence[Message]
+    context_full: str
     stopped: threading.Event = field(default_factory=threading.Event)
 
 
@@ -57,9 +59,14 @@ class Worker:
         self._started = True
         self._thread.start()
 
-    def answer(self, messages: Sequence[Message]) -> None:
-        """Ask for an answer to `messages`, the last of which is the user's."""
-        self._current = _Request(tuple(messages))
+    def answer(self, messages: Sequence[Message], context_full: str = "stop") -> None:
+        """Ask for an answer to `messages`, the last of which is the user's.
+
+        Args:
+            messages: the conversation.
+            context_full: what to do if it does not fit the context: stop, or drop its oldest turns.
+        """
+        self._current = _Request(tuple(messages), context_full)
         self._requests.put(self._current)
 
     def stop(self) -> None:
@@ -101,6 +108,8 @@ class Worker:
     def _free(self) -> None:
         try:
             if self._assistant is not None:
+                if (sentence := self._assistant.save()) is not None:
+                    self.events.append(Warned(sentence))
                 self._assistant.close()
         except Exception as error:  # noqa: BLE001 - such as a trace that a full disk cannot take
             self.events.append(Failed.of(error))
@@ -118,6 +127,7 @@ class Worker:
                 self._assistant.model,
                 self._assistant.draft,
                 self._assistant.context_limit,
+                self._assistant.context_full,
                 tuple(self._assistant.warnings),
                 Snapshot.of(self._assistant.metrics),
             )
@@ -132,17 +142,30 @@ class Worker:
         if self._assistant is None:
             self.events.append(Failed("There is no model to answer.", "Quit and start again.", 1))
             return
-        self.events.append(Started())
-        reason: FinishReason = "interrupt"
         try:
-            if not request.stopped.is_set():
-                for event in self._assistant.answer(request.messages):
-                    self.events.append(Emitted(event, Snapshot.of(self._assistant.metrics)))
-                    reason = event.finish_reason or reason
-                    # A stop that came before the engine began is lost on it: say it again.
-                    if request.stopped.is_set():
-                        self._assistant.stop()
+            self._answer(self._assistant, request)
         except Exception as error:  # noqa: BLE001 - a failed answer must not end the chat
             self.events.append(Failed.of(error))
-        else:
-            self.events.append(Finished(reason))
+
+    def _answer(self, assistant: Assistant, request: _Request) -> None:
+        def hear() -> None:
+            # A stop that came before the engine began is lost on it: say it again.
+            if request.stopped.is_set():
+                assistant.stop()
+
+        def read(tokens: int, total: int) -> None:
+            self.events.append(Prefilled(tokens, total))
+            hear()
+
+        if request.stopped.is_set():
+            self.events.append(Finished("interrupt"))
+            return
+        rounds = assistant.answer(request.messages, context_full=request.context_full, progress=read)
+        self.events.append(Started(assistant.markers, tuple(assistant.notices)))
+        hear()
+        reason: FinishReason = "interrupt"
+        for event in rounds:
+            self.events.append(Emitted(event, Snapshot.of(assistant.metrics)))
+            reason = event.finish_reason or reason
+            hear()
+        self.events.append(Finished(reason, assistant.metrics.context_full))

@@ -10,6 +10,7 @@ from bench.design import LOOP, Task, Way
 from bench.sample import Counts
 from mlx_spec import Engine, EngineOptions, Limits, drafts
 from mlx_spec.drafts.base import NOTHING, Draft, DraftSource
+from mlx_spec.reading import Reading
 from mlx_spec.sampling import Sampler
 from mlx_spec.session import Session
 from models.loaded import Loaded
@@ -48,10 +49,15 @@ class Silent:
 
     name = "silent"
     unable: str | None = None
+    context: int | None = None
+    behind = 0
     nbytes = 0
 
     def begin(self, committed: Sequence[int], sampler: Sampler) -> None:
         """There is nothing to begin, and nothing to remember below."""
+
+    def catch_up(self, reading: Reading) -> None:
+        pass
 
     def propose(self, k: int) -> Draft:
         return NOTHING
@@ -64,6 +70,9 @@ class Silent:
 
     def reset(self) -> None:
         pass
+
+    def in_step(self, committed: Sequence[int]) -> bool:
+        return True
 
 
 class EngineDecoder:
@@ -134,16 +143,15 @@ class Pair:
             return drafts.model_source(self.target, self.draft, self.options)
         return drafts.make(name, self.target, self.options)
 
-    def engine(self, way: Way, session: Session | None = None, source: DraftSource | None = None) -> Engine:
+    def engine(self, way: Way, session: Session | None = None) -> Engine:
         """An engine for one way.
 
         Args:
             way: of specchat's own.
             session: shared with other engines; None makes one.
-            source: in the place of the way's own.
         """
         options: dict[str, Any] = {**asdict(self.options), "k": way.k}
-        source = source or self.source(way.source)
+        source = self.source(way.source)
         if way.name == LOOP:
             source, options["k"] = Silent(), 1
         return Engine(self.target, source, session=session, **options)

@@ -23,6 +23,7 @@ from mlx_spec.lawcheck import LawCheck
 from mlx_spec.noise import Noise
 from mlx_spec.options import EngineOptions, Limits, Sampling
 from mlx_spec.policy.controller import TrialK
+from mlx_spec.reading import chunk_size
 from mlx_spec.sampling import Sampler
 
 Kind = Literal["tie", "bug"]
@@ -202,10 +203,10 @@ class Audit:
         session, used = self._speculative.session, self._speculative.session.target
         text = prompt + answer
         rows = len(text) - 1
-        if session.committed != text or used.rows != rows or any(c.offset != rows for c in used.layers):
+        if session.committed != text or used.rows != rows or not used.in_step:
             return float("inf")
         fresh = CachedModel(used.model, self.options.kv_bits)
-        fresh.prefill(prompt[:-1], self.options.prefill_chunk)
+        fresh.prefill(prompt[:-1], chunk_size(self.options, used.model))
         fresh.prefill(text[len(prompt) - 1 : -1], chunk=self._k + 1)
         pending = mx.array(text[-1:])
         gap = used.forward(pending).astype(mx.float32) - fresh.forward(pending).astype(mx.float32)
@@ -237,7 +238,7 @@ class Audit:
     def _plain_logits(self, prompt: list[int], answer: list[int]) -> mx.array:
         """(1, V) the logits after `answer`, from rows that plain decoding would have made."""
         target = CachedModel(self._plain.session.target.model, self.options.kv_bits)
-        target.prefill(prompt[:-1], self.options.prefill_chunk)
+        target.prefill(prompt[:-1], chunk_size(self.options, target.model))
         logits = target.forward(mx.array(prompt[-1:]))
         for token in answer:
             mx.eval(logits)

@@ -8,19 +8,25 @@ from __future__ import annotations
 import math
 import threading
 import weakref
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from functools import cached_property
 from typing import Any, TextIO
 
-from mlx_spec import drafts
+import mlx.core as mx
+
+from mlx_spec import drafts, snapshot
 from mlx_spec.caches import CachedModel, parameter_bytes
 from mlx_spec.drafts.base import DraftSource
 from mlx_spec.errors import EmptyPrompt, PromptTooLong, SpecError
 from mlx_spec.events import Round
 from mlx_spec.exactness import StrictVerifier
 from mlx_spec.generation import Generation
+from mlx_spec.identity import identity
 from mlx_spec.metrics import Metrics
 from mlx_spec.options import EngineOptions, Limits, Sampling
+from mlx_spec.paranoid import Paranoid
 from mlx_spec.policy.controller import Controller, FixedK, TrialK
+from mlx_spec.reading import Reading, chunk_size
 from mlx_spec.sampling import Sampler
 from mlx_spec.session import Session
 from mlx_spec.text import TextStream, decoder, vocabulary
@@ -61,6 +67,7 @@ class Engine:
             SpecError: the options do not fit the model.
         """
         self.options = EngineOptions(**options)
+        self._target = target
         self._vocabulary = vocabulary(target)
         self.session = session or Session(
             CachedModel(target.model, self.options.kv_bits, self._vocabulary)
@@ -69,6 +76,7 @@ class Engine:
         self._decode = decoder(target.tokenizer)
         self._end_tokens = frozenset(target.tokenizer.eos_token_ids)
         self._newline = target.tokenizer.encode("\n", add_special_tokens=False)
+        self._chunk = chunk_size(self.options, target.model)
         self._strict = self._choose_strict()
         self._target_bytes = parameter_bytes(target.model)
         self._trace = Trace(trace) if trace else None
@@ -107,6 +115,7 @@ class Engine:
             state=self._controller.state,
             reason=self._controller.reason,
             source=self.source.name if self.source else None,
+            context_limit=self.context_limit,
             target_bytes=self._target_bytes,
         )
 
@@ -115,6 +124,7 @@ class Engine:
         prompt: Sequence[int],
         sampling: Sampling = Sampling(),
         limits: Limits = Limits(),
+        progress: Callable[[int, int], None] = lambda done, total: None,
     ) -> Generator[Round, None, None]:
         """Generate after `prompt`, reusing what the cache shares with it.
 
@@ -124,6 +134,8 @@ class Engine:
             prompt: token ids of the whole conversation so far.
             sampling: how tokens are drawn.
             limits: when to end besides at an end token.
+            progress: gets (tokens read, tokens to read) after each chunk of text that target or source
+                read, in this thread. A source that is first asked in mid-answer catches up then.
 
         Returns:
             An iterator of rounds; the last one has a finish reason. Closing it early leaves caches
@@ -133,8 +145,7 @@ class Engine:
             EmptyPrompt, PromptTooLong, SpecError: before anything is computed.
         """
         room = self._room(prompt, sampling, limits)
-        if unfinished := self._latest():
-            unfinished.close()
+        self._end_unfinished()
         self._stopping.clear()
         self.metrics = self._fresh_metrics()
         generation = Generation(
@@ -146,12 +157,14 @@ class Engine:
             stream=TextStream(self._decode, limits.stop),
             metrics=self.metrics,
             trace=self._trace,
+            paranoid=Paranoid(self._chunk) if self.options.paranoid else None,
             end_tokens=self._end_tokens,
             room=room,
             stopped=self._stopping.is_set,
             forget=self.close,
         )
-        rounds = generation.rounds(list(prompt), self.options.prefill_chunk)
+        reading = Reading(self._chunk, self._stopping.is_set, progress)
+        rounds = generation.rounds(list(prompt), reading)
         self._latest = weakref.ref(rounds)
         return rounds
 
@@ -195,8 +208,37 @@ class Engine:
         return Sampler(sampling, start=start, ends=ends, spared=spared)
 
     def stop(self) -> None:
-        """End the running generation after its current round; may be called from any thread."""
+        """End the running generation after its round or chunk of prompt; may be called from any thread."""
         self._stopping.set()
+
+    def export(self) -> tuple[dict[str, mx.array], dict[str, str]]:
+        """The committed text and the target's cache, as arrays by name and facts, for `adopt`.
+
+        Ends a generation that was left unfinished.
+        """
+        self._end_unfinished()
+        return snapshot.export(self.session, self._identity)
+
+    def adopt(self, arrays: Mapping[str, mx.array], facts: Mapping[str, str]) -> None:
+        """Take up what `export` gave, in this process or another one; the next prompt reuses it.
+
+        Raises:
+            SnapshotMismatch: another model, version, tokenizer or precision made it, or it is damaged. The
+                engine is then as after `close`.
+        """
+        self._end_unfinished()
+        self.close()
+        snapshot.adopt(self.session, arrays, facts, self._identity)
+        if self._strict:
+            self._strict.adopt()
+
+    @cached_property
+    def _identity(self) -> dict[str, str]:
+        return identity(self._target, self.options.kv_bits)
+
+    def _end_unfinished(self) -> None:
+        if unfinished := self._latest():
+            unfinished.close()
 
     def close(self) -> None:
         """Let go of the caches. The engine can be used again; it then reads its prompt from the start."""

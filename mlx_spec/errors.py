@@ -31,3 +31,34 @@ class PairMismatch(SpecError):
 
 class UnsupportedCache(SpecError):
     """The model's cache cannot do what was asked of it."""
+
+
+class BrokenInvariant(SpecError):
+    """The engine's own state contradicts itself: a bug of the engine, which then starts afresh."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(
+            f"This is a bug in the engine, not in what you did: {what}.",
+            "Ask again, which starts with empty caches, and please report it.",
+        )
+
+
+class SnapshotMismatch(SpecError):
+    """A saved cache is not this engine's, or is damaged."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(f"The saved cache does not fit: {what}.", "Its text is read again.")
+
+
+class CacheMismatch(SpecError):
+    """A cache does not hold the text that was committed."""
+
+
+class NotFinite(SpecError):
+    """The target computes logits that are not numbers."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The model computes NaN (not a number) instead of logits, so it has no next token.",
+            "Load it with --dtype float32, or choose another model: this one is broken or overflows.",
+        )

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any, cast
 
 import mlx.core as mx
@@ -19,6 +20,7 @@ import mlx.nn as nn
 from mlx_spec import acceptance
 from mlx_spec.caches import CachedModel
 from mlx_spec.drafts.base import Draft
+from mlx_spec.errors import NotFinite
 from mlx_spec.round import Outcome
 from mlx_spec.sampling import Sampler
 
@@ -92,28 +94,30 @@ class StrictVerifier:
         self._target = target
         self._rows = rows
         self._plain_rows = 0  # rows of the cache that are bit for bit plain decoding's
-        self._blocks: list[Block] = []  # prompt rows after those, which plain decoding reads as blocks
+        self._blocks: list[Block] = []  # prompt rows, which plain decoding reads as blocks
         self._noise: float | None = None
         self.band = 0.0
         self.reverified = 0
         self.replayed = 0
 
-    def begin(self, committed: Sequence[int], reused: int, chunk: int) -> None:
+    def begin(self, committed: Sequence[int], reused: int, ends: Sequence[int]) -> None:
         """Take note of a prompt that was read, for any kind of generation.
 
         Args:
             committed: the prompt.
-            reused: rows of it from an earlier turn; the others were read `chunk` tokens a forward.
-            chunk: tokens.
+            reused: rows of it from an earlier turn.
+            ends: the rows at which the forwards that read the others ended.
         """
         rows = self._target.rows
         if self._plain_rows >= reused:
-            self._plain_rows, self._blocks = rows, []
-            return
+            self._plain_rows = rows
         kept = [replace(old, end=min(old.end, reused)) for old in self._blocks if old.start < reused]
-        ends = {start: min(start + chunk, rows) for start in range(reused, rows, chunk)}
-        new = [Block(start, list(committed[start:end]), end) for start, end in ends.items()]
+        new = [Block(start, list(committed[start:end]), end) for start, end in pairwise([reused, *ends])]
         self._blocks = kept + new
+
+    def adopt(self) -> None:
+        """Take the rows that the cache has as plain decoding's own: it would have gone on from them too."""
+        self._plain_rows, self._blocks = self._target.rows, []
 
     def measure(self, committed: Sequence[int], sampler: Sampler) -> None:
         """Start a greedy answer after `committed`; measures this backend's noise once."""
@@ -140,8 +144,11 @@ class StrictVerifier:
             The outcome; on a near-tie the round ends there, with plain decoding's own token.
         """
         self._plain_rows = min(self._plain_rows, self._target.rows)
+        if self.clean:
+            self._target.mark()
         fed = mx.concatenate([mx.array([committed[-1]], dtype=mx.uint32), draft.tokens.astype(mx.uint32)])
-        scores = sampler.scores(self._target.forward(fed), committed, draft.tokens)
+        logits = self._target.forward(fed)
+        scores = sampler.scores(logits, committed, draft.tokens)
         drawn = mx.argmax(scores, axis=-1)
         n, token = acceptance.match(drawn, draft.tokens, mx) if len(draft) else (mx.array(0), drawn[0])
         top = mx.topk(scores, 2, axis=-1)
@@ -150,9 +157,11 @@ class StrictVerifier:
             if self.band
             else mx.array(len(fed))
         )
-        counts = mx.stack([n, token, sure]).astype(mx.uint32)
+        counts = mx.stack([part.astype(mx.uint32) for part in (n, token, sure, sampler.unsound(logits))])
         ids: Any = mx.concatenate([draft.tokens.astype(mx.uint32), counts])
-        *drafted, accepted, following, first_near_tie = ids.tolist()
+        *drafted, accepted, following, first_near_tie, broken = ids.tolist()
+        if broken:
+            raise NotFinite
         if first_near_tie > accepted:
             return Outcome(drafted, accepted, following)
         text = [*committed, *drafted[:first_near_tie]]
@@ -160,9 +169,9 @@ class StrictVerifier:
 
     def _decode_plainly(self, text: list[int], sampler: Sampler) -> int:
         """The token after `text`, from rows that plain decoding would have made."""
-        self._target.keep(self._plain_rows)
+        rows = self._target.restore(self._plain_rows)
         self.reverified += 1
-        self.replayed += len(text) - self._plain_rows
+        self.replayed += len(text) - rows
         blocks = {block.start: block for block in self._blocks}
         while (at := self._target.rows) < len(text):
             block = blocks.get(at)
@@ -170,5 +179,5 @@ class StrictVerifier:
             mx.eval(logits)
             if block:
                 self._target.keep(block.end)
-        self._plain_rows, self._blocks = self._target.rows, []
+        self._plain_rows = self._target.rows
         return cast(int, sampler.tokens(logits, text).item())

@@ -8,12 +8,15 @@ from collections.abc import Callable, Collection, Generator
 import mlx.core as mx
 
 from mlx_spec.drafts.base import NOTHING, DraftSource
+from mlx_spec.errors import BrokenInvariant
 from mlx_spec.events import FinishReason, Round
 from mlx_spec.exactness import StrictVerifier
 from mlx_spec.metrics import Metrics
 from mlx_spec.noise import Noise
+from mlx_spec.paranoid import Paranoid
 from mlx_spec.plain import PlainDecoder
 from mlx_spec.policy.controller import Controller
+from mlx_spec.reading import Reading
 from mlx_spec.round import Outcome, verify
 from mlx_spec.sampling import Sampler
 from mlx_spec.session import Session
@@ -37,6 +40,7 @@ class Generation:
         stream: TextStream,
         metrics: Metrics,
         trace: Trace | None,
+        paranoid: Paranoid | None,
         end_tokens: Collection[int],
         room: int,
         stopped: Callable[[], bool],
@@ -51,6 +55,7 @@ class Generation:
         stream: this answer's text.
         metrics: takes what happens.
         trace: takes every round.
+        paranoid: compares the caches with fresh ones after every round.
         end_tokens: end the answer, and are no part of it.
         room: tokens at most.
         stopped: asked between rounds.
@@ -66,20 +71,23 @@ class Generation:
         self._stream = stream
         self._metrics = metrics
         self._trace = trace
+        self._paranoid = paranoid
         self._end_tokens = end_tokens
         self._room = room
         self._stopped = stopped
         self._forget = forget
         self._plain = PlainDecoder(session.target, sampler)
+        self._stood_down: str | None = None  # why the source is asked no more in this answer
 
-    def rounds(self, prompt: list[int], chunk: int) -> Generator[Round, None, None]:
-        """Read the prompt, `chunk` tokens a forward, then yield rounds; the last has a finish reason."""
+    def rounds(self, prompt: list[int], reading: Reading) -> Generator[Round, None, None]:
+        """Read the prompt by `reading`, then yield rounds; the last has a finish reason."""
         started = time.perf_counter()
         finish: FinishReason | None = None
         self._open(len(prompt))
         try:
-            self._begin(prompt, chunk)
+            self._begin(prompt, reading)
             while finish is None:
+                self._catch_up(reading)
                 if self._stopped():
                     event = _event(Outcome([], 0, 0), self._stream.flush(), "interrupt")
                 else:
@@ -109,22 +117,54 @@ class Generation:
         if self._trace:
             self._trace.begin(prompt_tokens=prompt_tokens, source=metrics.source, seed=metrics.seed)
 
-    def _begin(self, prompt: list[int], chunk: int) -> None:
-        reused = self._metrics.reused_tokens = self._session.begin(prompt, chunk, self._stopped)
-        committed = self._session.committed
+    def _begin(self, prompt: list[int], reading: Reading) -> None:
+        session, source, metrics = self._session, self._source, self._metrics
+        reused = metrics.reused_tokens = session.begin(prompt)
+        reading.expect(len(prompt) - 1 - reused)
+        if self._speculates and source:
+            source.begin(prompt, self._sampler)
+            if self._next_k(len(prompt)):
+                reading.expect(source.behind)
+        ends = session.read(prompt, reading)
+        metrics.prefilled_tokens = session.target.rows - reused
+        if self._speculates and source:
+            source.rewind(len(prompt) - len(session.committed))  # not read, after a stop
         if self._cache_notes:
-            self._cache_notes.begin(committed, reused, chunk)
-        if self._speculates and self._source and not self._stopped():
-            self._source.begin(committed, self._sampler)
-            if self._strict:
-                self._strict.measure(committed, self._sampler)
+            self._cache_notes.begin(session.committed, reused, ends)
+        if self._speculates and self._strict and not self._stopped():
+            self._strict.measure(session.committed, self._sampler)
+
+    def _next_k(self, tokens: int) -> int:
+        """Draft tokens for a round after `tokens`; none once the source is full, for the whole answer."""
+        left = self._room - self._metrics.completion_tokens
+        k = min(self._controller.next_k(), left - 1)
+        if k <= 0 or self._source is None or self._stood_down:
+            return 0
+        context = self._source.context
+        if context is not None and tokens + k > context:
+            self._stood_down = f"the draft model's context of {context} tokens is full"
+            return 0
+        return k
+
+    def _catch_up(self, reading: Reading) -> None:
+        """Let the source read what it needs for the next round.
+
+        It reads when it is about to be asked and never before: reading costs the time of a second
+        prompt, which no proposal may ever pay back. That may be in mid-answer, where the stream halts
+        for it; it is still the same time, and a stop is heard after each chunk.
+        """
+        source = self._source
+        if source and self._plain.ahead is None and self._next_k(len(self._session.committed)):
+            behind = source.behind
+            if behind:
+                source.catch_up(reading)
+                self._metrics.source_prefilled_tokens += behind - source.behind
 
     def _step(self) -> Outcome:
         """One round of at most the tokens left: speculative if there is anything to verify, else plain."""
         committed, strict, plain = self._session.committed, self._strict, self._plain
-        left = self._room - self._metrics.completion_tokens
-        k = min(self._controller.next_k(), left - 1)
-        if k > 0 and plain.ahead is None and self._source is not None:
+        k = self._next_k(len(committed))
+        if k and plain.ahead is None and self._source is not None:
             draft = self._source.propose(k)
             if len(draft) > k:
                 raise ValueError(f"{self._source.name} proposed {len(draft)} tokens instead of at most {k}")
@@ -135,7 +175,8 @@ class Generation:
         if strict and not strict.clean:
             return strict.verify(committed, NOTHING, self._sampler)
         # While a source is to be asked next, nothing may run ahead of the token that it needs to know.
-        token = plain.step(committed, more=k <= 0 and left > 1)
+        more = not k and self._room - self._metrics.completion_tokens > 1
+        token = plain.step(committed, more and not self._paranoid)
         if strict:
             strict.plain_step()
         return Outcome([], 0, token)
@@ -147,17 +188,34 @@ class Generation:
         self._trace_round(outcome, len(kept) - shown.dropped, seconds)
         self._session.commit(kept)
         self._session.rewind(shown.dropped)
-        if self._plain.ahead is None:
-            self._session.settle()
         if self._speculates and self._source:
             self._source.commit(kept, accepted)
             self._source.rewind(shown.dropped)
+        if self._plain.ahead is None:
+            self._session.settle()
+            self._check(exactly=not shown.dropped)
+            if self._paranoid:
+                self._paranoid.check(self._session, self._source if self._speculates else None)
         self._count(outcome, accepted, kept, shown.dropped, seconds)
         if finish is None and self._metrics.completion_tokens >= self._room:
             finish = "length"
         if finish:
             shown.extend(self._stream.flush())
         return _event(outcome, shown, finish)
+
+    def _check(self, exactly: bool) -> None:
+        """Find out at once, not answers later, that the caches have lost the committed text.
+
+        Args:
+            exactly: nothing committed was taken back, which some caches can do by larger steps only.
+        """
+        rows, tokens = self._session.target.rows, len(self._session.committed)
+        if rows >= tokens or (exactly and rows < tokens - 1):
+            raise BrokenInvariant(f"the target's cache holds {rows} rows for {tokens} committed tokens")
+        if self._speculates and self._source and not self._source.in_step(self._session.committed):
+            raise BrokenInvariant(
+                f"the draft source {self._source.name} is out of step after {tokens} tokens"
+            )
 
     def _keep(self, outcome: Outcome) -> tuple[list[int], Released, FinishReason | None]:
         """The emitted tokens up to an end token or a stop string, and what of them may be shown."""
@@ -187,6 +245,8 @@ class Generation:
         metrics.k = self._controller.next_k()
         metrics.context_used = len(self._session.committed)
         metrics.state, metrics.reason = self._controller.state, self._controller.reason
+        if self._stood_down:
+            metrics.k, metrics.state, metrics.reason = 0, "parked", self._stood_down
         if sum(metrics.k_histogram.values()) % CLEAR_EVERY == 0:
             mx.clear_cache()
 

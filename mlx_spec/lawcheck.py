@@ -19,6 +19,7 @@ from mlx_spec import acceptance, chisquare
 from mlx_spec.caches import CachedModel
 from mlx_spec.drafts.base import DraftSource
 from mlx_spec.noise import Noise
+from mlx_spec.reading import Reading
 from mlx_spec.sampling import Sampler
 
 PLAYS = 10_000  # of each round
@@ -88,6 +89,7 @@ def find_site(
     for length in _by_entropy(target, sampler, text, len(prompt)):
         committed = text[:length]
         source.begin(committed, sampler)
+        source.catch_up(Reading(chunk=512))
         draft = source.propose(k)
         source.commit([], 0)
         if len(draft):

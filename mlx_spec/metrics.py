@@ -15,7 +15,9 @@ class Metrics:
     """Counts and times of one generation. Unknown values are None, never a guess.
 
     Attributes:
-        prompt_tokens: tokens of the prompt; `reused_tokens` of them were in the cache already.
+        prompt_tokens: tokens of the prompt; `reused_tokens` of them were in the cache already, and
+            `prefilled_tokens` were read. The last one is read with the first round.
+        source_prefilled_tokens: tokens that the draft source read to catch up.
         completion_tokens: tokens released so far.
         ttft_s: seconds from the request to the first token.
         last_s: seconds from the request to the latest token.
@@ -26,7 +28,7 @@ class Metrics:
         tested_at: for each position in a draft, how often it was reached; `accepted_at`: and stood.
         k_histogram: rounds by K, plain steps as 0.
         k: K that the controller names for the next round.
-        context_used: tokens of context in use.
+        context_used: tokens of context in use, of `context_limit`.
         band: under strict exactness, the margin of the two top logits that counts as a near-tie;
             None under fast. `reverified` near-ties were decided anew, `replayed` tokens decoded for it.
         seed: what reproduces the randomness, or None if there was none.
@@ -38,6 +40,8 @@ class Metrics:
 
     prompt_tokens: int = 0
     reused_tokens: int = 0
+    prefilled_tokens: int = 0
+    source_prefilled_tokens: int = 0
     completion_tokens: int = 0
     ttft_s: float | None = None
     last_s: float = 0.0
@@ -50,6 +54,7 @@ class Metrics:
     k_histogram: Counter[int] = field(default_factory=Counter)
     k: int = 0
     context_used: int = 0
+    context_limit: int = 0
     seed: int | None = None
     state: State = "off"
     reason: str | None = None
@@ -91,6 +96,11 @@ class Metrics:
         for i in range(min(accepted + 1, k)):
             self.tested_at[i] += 1
             self.accepted_at[i] += i < accepted
+
+    @property
+    def context_full(self) -> bool:
+        """The answer ended because the context has no room for more."""
+        return self.finish_reason == "length" and self.context_used >= self.context_limit
 
     @property
     def tok_s(self) -> float | None:

@@ -121,16 +121,18 @@ class EngineOptions:
         k: draft tokens a round: a number, or "auto" to choose while running.
         kv_bits: bits of a quantized KV cache (2, 3, 4, 6 or 8); None keeps the model's own precision.
         context: tokens of context to use at most; None takes the model's own limit.
-        prefill_chunk: prompt tokens a forward pass while the prompt is read.
+        prefill_chunk: prompt tokens a forward pass while the prompt is read; None chooses by device.
         exactness: "fast" takes the verified rows as they are; "strict" decides near-ties of greedy
             sampling on rows that plain decoding would have made.
+        paranoid: compare the caches with a fresh reading of the committed text after every round.
     """
 
     k: int | str = "auto"
     kv_bits: int | None = None
     context: int | None = None
-    prefill_chunk: int = 512
+    prefill_chunk: int | None = None
     exactness: Literal["fast", "strict"] = "fast"
+    paranoid: bool = False
 
     MAX_K = 16
 
@@ -143,5 +145,5 @@ class EngineOptions:
             raise ValueError(f"context must be at least 2 tokens, not {self.context}")
         if self.exactness not in ("fast", "strict"):
             raise ValueError(f'exactness must be "fast" or "strict", not {self.exactness!r}')
-        if self.prefill_chunk < 1:
+        if self.prefill_chunk is not None and self.prefill_chunk < 1:
             raise ValueError(f"prefill chunk must be at least 1 token, not {self.prefill_chunk}")

@@ -11,6 +11,7 @@ from typing import Any
 
 from mlx_spec import acceptance
 from mlx_spec.drafts.base import Draft
+from mlx_spec.errors import NotFinite
 from mlx_spec.sampling import Sampler
 
 
@@ -52,6 +53,9 @@ def verify(
     Returns:
         The outcome, after the round's one host synchronization. Rolling the cache back to the
         accepted rows is the caller's.
+
+    Raises:
+        NotFinite: some logits are NaN.
     """
     xp = sampler.xp
     logits = forward(xp.concatenate([xp.array(committed[-1:], dtype=xp.uint32), draft.tokens]))
@@ -60,6 +64,9 @@ def verify(
     else:
         laws = sampler.laws(logits, committed, draft.tokens)
         n, token = rule(laws, draft.laws, draft.tokens, sampler.dice, xp)
-    ids = [draft.tokens.astype(xp.uint32), n.astype(xp.uint32)[None], token.astype(xp.uint32)[None]]
-    *drafted, accepted, following = xp.concatenate(ids).tolist()
+    unsound = sampler.unsound(logits)
+    ids = [draft.tokens.astype(xp.uint32), *(one.astype(xp.uint32)[None] for one in (n, token, unsound))]
+    *drafted, accepted, following, broken = xp.concatenate(ids).tolist()
+    if broken:
+        raise NotFinite
     return Outcome(drafted, accepted, following)

@@ -65,6 +65,10 @@ class Sampler:
         position = _first_position(logits, committed, drafted)
         return self.dice.draw_at(self.laws(logits, committed, drafted), position)
 
+    def unsound(self, logits: mx.array) -> mx.array:
+        """(M, V) logits to () bool: whether some are NaN, so that they have neither argmax nor law."""
+        return mx.isnan(logits).any()
+
     def _penalized(self, logits: mx.array, committed: Sequence[int], drafted: mx.array | None) -> mx.array:
         """Logits with bias, penalties and minimum length; the same array where none is asked for."""
         sampling, (rows, vocabulary) = self.sampling, logits.shape

@@ -6,9 +6,10 @@ token, is row 0 of the next forward.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from mlx_spec.caches import CachedModel
+from mlx_spec.reading import Reading, prompt_marks
 
 
 def common_prefix(a: Sequence[int], b: Sequence[int]) -> int:
@@ -26,22 +27,32 @@ class Session:
         self.target = target
         self.committed: list[int] = []
 
-    def begin(self, prompt: Sequence[int], chunk: int, stopped: Callable[[], bool]) -> int:
-        """Make `prompt` the committed text, reusing the longest prefix that the cache has.
+    def begin(self, prompt: Sequence[int]) -> int:
+        """Start a turn: go back to what `prompt` shares with the committed text.
 
         Args:
             prompt: token ids, at least one.
-            chunk: tokens a forward pass.
-            stopped: asked between chunks; when true, only a prefix of the prompt gets committed.
 
         Returns:
-            How many prompt tokens needed no forward pass.
+            How many rows of the prompt the cache holds. Committed is one token more: the pending one.
         """
+        if self.target.rows:
+            self.target.mark()  # the end of a turn: where an edit of the next one goes back to
         shared = min(common_prefix(self.committed, prompt), len(prompt) - 1)
         reused = self.target.restore(shared)
-        self.target.prefill(prompt[reused:-1], chunk, stopped)
-        self.committed = list(prompt[: self.target.rows + 1])
+        self.committed = list(prompt[: reused + 1])
         return reused
+
+    def read(self, prompt: Sequence[int], reading: Reading) -> list[int]:
+        """Read the rest of `prompt` and commit it; after a stop, as much of it as was read.
+
+        Returns:
+            The rows at which forwards ended.
+        """
+        marks = prompt_marks(self.target, len(prompt))
+        ends = reading.read(self.target, prompt[self.target.rows : -1], marks)
+        self.committed = list(prompt[: self.target.rows + 1])
+        return ends
 
     def commit(self, tokens: Sequence[int]) -> None:
         """Append `tokens`."""

@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 import mlx.core as mx
 
 from mlx_spec.drafts.base import Draft
+from mlx_spec.reading import Reading
 from mlx_spec.sampling import Sampler
 
 
@@ -19,7 +20,9 @@ class Recorded:
 
     name = "recorded"
     nbytes = 0
+    behind = 0
     unable = None
+    context = None
 
     def __init__(self, text: Sequence[int], wrong: Collection[int] = ()) -> None:
         self.text = [token ^ 1 if i in wrong else token for i, token in enumerate(text)]
@@ -27,6 +30,9 @@ class Recorded:
 
     def begin(self, committed: Sequence[int], sampler: Sampler) -> None:
         self._at = len(committed)
+
+    def catch_up(self, reading: Reading) -> None:
+        pass
 
     def propose(self, k: int) -> Draft:
         return Draft(mx.array(self.text[self._at : self._at + k], dtype=mx.uint32))
@@ -36,6 +42,9 @@ class Recorded:
 
     def rewind(self, n: int) -> None:
         self._at -= n
+
+    def in_step(self, committed: Sequence[int]) -> bool:
+        return self._at == len(committed)
 
     def reset(self) -> None:
         self._at = 0

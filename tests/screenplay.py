@@ -12,7 +12,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from app.assistant import Message, Progress
+from app.assistant import Progress, PromptProgress
+from app.template import Message
+from app.thinking import Markers
 from app.worker import Worker
 from mlx_spec.errors import SpecError
 from mlx_spec.events import FinishReason, Round
@@ -56,7 +58,10 @@ class Scripted:
 
     Attributes:
         pace: seconds before each round.
+        prefill: what is told of reading before the first round.
+        unsaved: why the prompt cache could not be saved.
         asked: the messages of each request.
+        chosen: what each request said of a context that is full.
         going: rounds come only while it is set.
         threads: that any method but `stop` ran on.
     """
@@ -67,8 +72,14 @@ class Scripted:
     draft: str = "lookup"
     context_limit: int = 8192
     warnings: list[str] = field(default_factory=list)
+    markers: Markers = field(default_factory=Markers)
+    notices: list[str] = field(default_factory=list)
+    prefill: list[tuple[int, int]] = field(default_factory=list)
+    unsaved: str | None = None
     metrics: Metrics = field(default_factory=silent)
     asked: list[list[Message]] = field(default_factory=list)
+    context_full: str = "stop"
+    chosen: list[str | None] = field(default_factory=list)
     going: threading.Event = field(default_factory=threading.Event)
     threads: set[int] = field(default_factory=set)
     closed: int = 0
@@ -77,15 +88,25 @@ class Scripted:
         self.going.set()
         self._stopping = threading.Event()
 
-    def answer(self, messages: Sequence[Message]) -> Iterator[Round]:
+    def answer(
+        self,
+        messages: Sequence[Message],
+        *,
+        context_full: str | None = None,
+        progress: PromptProgress = lambda read, total: None,
+    ) -> Iterator[Round]:
         self.threads.add(threading.get_ident())
         self.asked.append(list(messages))
+        self.chosen.append(context_full)
         self._stopping.clear()
         script = self.answers.pop(0)
         if isinstance(script, Exception):
             self.going.wait()
             raise script
         self.metrics = Metrics(state="speculating", source="lookup") if any(e.k for e in script) else silent()
+        self.metrics.context_limit = self.context_limit
+        for read, total in self.prefill:
+            progress(read, total)
         for event in script:
             time.sleep(self.pace)
             while not self.going.wait(0.01) and not self._stopping.is_set():
@@ -99,9 +120,13 @@ class Scripted:
             self.metrics.record(event.k, event.accepted, len(event.tokens), seconds=0.42 + later / 12.3)
             self.metrics.context_used = 40 + self.metrics.completion_tokens
             yield event
+        self.metrics.finish_reason = script[-1].finish_reason
 
     def stop(self) -> None:
         self._stopping.set()
+
+    def save(self) -> str | None:
+        return self.unsaved
 
     def close(self) -> None:
         self.threads.add(threading.get_ident())
@@ -164,7 +189,7 @@ def main() -> int:
     code = [f"line_{i} = {i}\n" for i in range(400)]
     answers: list[list[Round] | Exception] = [
         speculative(words),
-        rounds("The quick", " brown fox", " jumps", " over the lazy dog."),
+        rounds("<think>\n", "A quick", " thought.", "\n</think>\n\n", "The quick", " brown fox", " jumps."),
         SpecError(
             "The prompt has 9000 tokens, and the context holds 8192.", "Shorten it, or start a new chat."
         ),

@@ -12,9 +12,11 @@ import threading
 import time
 from collections.abc import Callable, Generator, Iterable, Sequence
 
-from app.assistant import Assistant, Message
+from app.assistant import Assistant, PromptProgress
 from app.cli import main
 from app.settings import Settings
+from app.template import Message
+from app.thinking import Markers
 from mlx_spec.events import Round
 from mlx_spec.metrics import Metrics
 
@@ -36,6 +38,10 @@ class ScriptedAssistant:
     ) -> None:
         self.rounds = rounds
         self.warnings: list[str] = []
+        self.markers = Markers()
+        self.notices: list[str] = []
+        self.prefill: list[tuple[int, int]] = []
+        self.unsaved: str | None = None
         self.metrics = Metrics(state="speculating", source="lookup")
         self.settings: Settings | None = None
         self.asked: list[Message] = []
@@ -47,9 +53,14 @@ class ScriptedAssistant:
         self.settings = settings
         return self
 
-    def answer(self, messages: Sequence[Message]) -> Generator[Round, None, None]:
+    def answer(
+        self, messages: Sequence[Message], *, progress: PromptProgress = lambda read, total: None
+    ) -> Generator[Round, None, None]:
         self.asked = list(messages)
         self.metrics = Metrics(state=self.metrics.state, reason=self.metrics.reason, source="lookup")
+        self.metrics.context_limit = self.context_limit
+        for read, total in self.prefill:
+            progress(read, total)
         for i, entry in enumerate(self.rounds):
             if self.stopped.is_set():
                 yield Round(finish_reason="interrupt")
@@ -61,10 +72,14 @@ class ScriptedAssistant:
                 continue
             self.metrics.record(entry.k, entry.accepted, len(entry.tokens), seconds=0.5 + i)
             self.metrics.context_used = 10 + self.metrics.completion_tokens
+            self.metrics.finish_reason = entry.finish_reason
             yield entry
 
     def stop(self) -> None:
         self.stopped.set()
+
+    def save(self) -> str | None:
+        return self.unsaved
 
     def close(self) -> None:
         self.closed = True

@@ -41,7 +41,7 @@ def loader(settings: Settings) -> Callable[[Progress], Assistant]:
 def chat(worker: Worker) -> int:
     """Show the screen over `worker`, and close it at the end, whatever the end is."""
     from app.errors import tell
-    from app.events import Failed
+    from app.events import Failed, Warned
     from app.tui.app import Chat
 
     app = Chat(worker)
@@ -49,11 +49,14 @@ def chat(worker: Worker) -> int:
         code = app.run() or app.return_code or 0
     finally:
         _close(worker)
-    # The screen that showed the first is gone by now; nobody has seen the others.
-    unseen = (event for event in worker.drain() if isinstance(event, Failed))
-    for failure in filter(None, (app.failure, *unseen)):
-        tell("error", f"{failure.message} {failure.next_step}".strip())
-        code = code or failure.exit_code
+    # The screen that showed the first failure is gone by now; nobody has seen the rest.
+    for event in filter(None, (app.failure, *worker.drain())):
+        match event:
+            case Warned():
+                tell("warning", event.sentence)
+            case Failed():
+                tell("error", f"{event.message} {event.next_step}".strip())
+                code = code or event.exit_code
     return code
 
 

@@ -6,6 +6,7 @@ from collections import Counter
 
 from rich.style import Style
 from rich.text import Text
+from textual.events import Click
 from textual.geometry import Size
 from textual.reactive import reactive
 from textual.selection import Selection
@@ -13,10 +14,11 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from app.display import neutralise
+from app.thinking import Markers, Thinking
 from app.tui import palette
 from app.tui.origins import Origins, kind, tally
 from app.tui.reading import Reading
-from app.tui.rows import BLANK, Row, wrap
+from app.tui.rows import BLANK, CONSOLE, Row, wrap
 from mlx_spec.events import Round
 
 NOTE = Style(color=palette.MUTED)
@@ -26,8 +28,10 @@ class Answer(Widget):
     """Draws rows that `Reading` and `Origins` lay out. Only rows that the screen shows are drawn.
 
     Attributes:
-        text: what the model said, as it said it.
+        text: what the model said, as it said it; what the prompt had opened is part of it.
+        prompt: tokens of its prompt, and how many of them need not be read; None before that is known.
         show_origins: show each token's origin in place of Markdown.
+        show_thought: unfold the thinking.
     """
 
     DEFAULT_CSS = """
@@ -40,26 +44,41 @@ class Answer(Widget):
     """
 
     show_origins = reactive(False, layout=True)
+    show_thought = reactive(False, layout=True)
 
-    def __init__(self, *, show_origins: bool = False) -> None:
+    def __init__(self, *, show_origins: bool = False, show_thought: bool = False) -> None:
         super().__init__()
         self.set_reactive(Answer.show_origins, show_origins)
+        self.set_reactive(Answer.show_thought, show_thought)
         self.text = ""
+        self.prompt: tuple[int, int] | None = None
+        self._opener = ""
+        self._thinking = Thinking()
+        self._thought = Reading()
+        self._ended = False
         self._note = ""
         self._counts: Counter[str] = Counter()
         self._reading = Reading()
         self._origins = Origins()
         self._rows: list[Row] = []
-        self._laid_out: tuple[int, bool] | None = None  # for which width and view `_rows` is right
+        self._laid_out: tuple[int, bool, bool] | None = None  # for which width and views `_rows` is right
+
+    def expect(self, markers: Markers) -> None:
+        """The answer begins; its thinking stands between `markers`."""
+        self._opener = markers.opener
+        self._thinking = Thinking(markers)
 
     def add(self, rounds: list[Round]) -> None:
         """Add what the engine released since the last call."""
-        pieces = [piece for event in rounds for piece in event.pieces]
-        self.text += "".join(text for _, text in pieces)
-        self._counts.update(kind(origin) for event in rounds for origin in event.origins)
-        shown = [(origin, neutralise(text)) for origin, text in pieces]
-        self._reading.feed("".join(text for _, text in shown))
-        self._origins.feed(shown)
+        for event in rounds:
+            split = self._thinking.take(event)
+            self._thought.feed(neutralise(split.thought_text))
+            self._reading.feed(neutralise(split.text))
+            self._origins.feed((origin, neutralise(text)) for origin, text in event.pieces)
+            self._counts.update(kind(origin) for origin in event.origins)
+            if event.text and not self.text:
+                self.text = self._opener
+            self.text += event.text
         self._changed()
 
     def note(self, text: str) -> None:
@@ -70,6 +89,8 @@ class Answer(Widget):
     def finish(self, note: str = "") -> None:
         """The answer is complete; `note` says why if it is not the model that ended it."""
         self._reading.finish()
+        self._thought.finish()
+        self._ended = True
         self.note(note)
 
     def on_mount(self) -> None:
@@ -83,14 +104,43 @@ class Answer(Widget):
             self.refresh(layout=True)
 
     def _lay_out(self, width: int) -> list[Row]:
-        if self._laid_out != (width, self.show_origins):
-            self._laid_out = (width, self.show_origins)
-            self._rows = (self._origins if self.show_origins else self._reading).rows(width)
-            notes = [self._note, tally(self._counts) if self.show_origins and self.text else ""]
+        view = (width, self.show_origins, self.show_thought)
+        if self._laid_out != view:
+            self._laid_out = view
+            self._rows = self._origins.rows(width) if self.show_origins else self._read(width)
+            notes = [self._note, tally(self._counts, self.prompt) if self.show_origins and self.text else ""]
             for note in filter(None, notes):
                 gap = [BLANK] if self._rows else []
                 self._rows = [*self._rows, *gap, *wrap(Text.assemble((note, NOTE)), width)]
         return self._rows
+
+    def _read(self, width: int) -> list[Row]:
+        """The answer below its thinking, of which one row shows where it is folded."""
+        said = self._reading.rows(width)
+        if not self._thinking.tokens:
+            return said
+        tokens = f"{self._thinking.tokens:,} token{'s' if self._thinking.tokens > 1 else ''}"
+        if not self._thinking.unfinished:
+            what = f"thought for {tokens}"
+        elif self._ended:
+            what = f"thought for {tokens}, and had not finished"
+        else:
+            what = f"thinking, {tokens} so far"
+        head = f"▾ {what} · F3 folds" if self.show_thought else f"▸ {what} · F3 unfolds"
+        rows = [self._mark(head)]
+        if self.show_thought:
+            rows += [*self._thought.rows(width), self._mark("▴ end of the thinking")]
+        return [*rows, self._mark(""), *said] if said else rows
+
+    @staticmethod
+    def _mark(text: str) -> Row:
+        """A row that is no part of a copy."""
+        return Row(Strip(Text(text, NOTE).render(CONSOLE)), end=0, joint="")
+
+    def on_click(self, event: Click) -> None:
+        """Unfold or fold the thinking, at its first row."""
+        if event.y == 0 and self._thinking.tokens and not self.show_origins:
+            self.show_thought = not self.show_thought
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         """Rows at `width` cells."""

@@ -14,7 +14,7 @@ from textual.app import App, ComposeResult
 from textual.binding import Binding
 
 from app.display import neutralise
-from app.events import Emitted, Event, Failed, Finished, Loading, Ready, Snapshot, Started
+from app.events import Emitted, Event, Failed, Finished, Loading, Prefilled, Ready, Snapshot, Started, Warned
 from app.tui import origins, palette
 from app.tui.answer import Answer
 from app.tui.clipboard import copy_to_system
@@ -32,6 +32,14 @@ ENDINGS = {
     "length": "■ cut at the length limit; --max-tokens raises it",
     "error": "■ ended by an error",
 }
+WHEN_FULL = {
+    "drop": "When the context is full, the oldest turns now go. Enter sends.",
+    "stop": "When the context is full, the prompt now waits for you.",
+}
+DROP = (
+    "Shorten it. Or press F4, then Enter: the oldest turns stay on this screen, "
+    "but the model is no longer told them."
+)
 
 
 class Chat(App[int]):
@@ -57,6 +65,8 @@ class Chat(App[int]):
         Binding("ctrl+c", "interrupt", "Copy, stop or quit", priority=True),
         Binding("ctrl+q", "quit", "Quit", priority=True),
         Binding("f2", "origins", "Tokens by origin", priority=True),
+        Binding("f3", "thoughts", "Thinking", priority=True),
+        Binding("f4", "drop", "Leave the oldest turns out", priority=True),
         Binding("pageup", "scroll(-1)", "Scroll back", priority=True),
         Binding("pagedown", "scroll(1)", "Scroll on", priority=True),
     ]
@@ -71,6 +81,8 @@ class Chat(App[int]):
         self.facts = Facts()
         self._doing = "Loading the model."
         self._show_origins = False
+        self._show_thoughts = False
+        self._context_full = "stop"  # or drop
         self._asked_to_quit = -QUIT_WITHIN
         self.failure: Failed | None = None
 
@@ -110,6 +122,7 @@ class Chat(App[int]):
         if not rounds or self._answer is None:
             return
         self._answer.add([event.round for event in rounds])
+        self._answer.prompt = (rounds[-1].snapshot.prompt_tokens, rounds[-1].snapshot.reused_tokens)
         self._change(State.GENERATING, snapshot=rounds[-1].snapshot)
 
     def _take(self, event: Event) -> None:
@@ -119,9 +132,14 @@ class Chat(App[int]):
             case Ready():
                 self._be_ready(event)
             case Started():
-                self._read()
+                self._begin(event)
+            case Prefilled():
+                self.facts = replace(self.facts, read=(event.read, event.total))
+                self._change(State.READING)
             case Finished():
                 self._finish(event)
+            case Warned():
+                self.query_one(Transcript).notify_reader(Notice("!", event.sentence))
             case Failed():
                 self._fail(event)
 
@@ -129,15 +147,24 @@ class Chat(App[int]):
         self.query_one(Prompt).entitle(event.model, event.draft)
         for warning in event.warnings:
             self.query_one(Transcript).notify_reader(Notice("!", warning))
+        self._context_full = event.context_full
         self.facts = replace(self.facts, context_limit=event.context_limit)
         self._change(State.READY)
         self._say(event.snapshot.speculation)
         if self.conversation.question is not None:
             self._request()
 
+    def _begin(self, event: Started) -> None:
+        assert self._answer is not None
+        self._answer.expect(event.markers)
+        for notice in event.notices:
+            self.query_one(Transcript).notify_reader(Notice("!", notice), before=self._answer)
+        self._read()
+
     def _finish(self, event: Finished) -> None:
         assert self._answer is not None
-        self._answer.finish(ENDINGS.get(event.reason, ""))
+        full = f"■ cut: the context of {self.facts.context_limit:,} tokens is full"
+        self._answer.finish(full if event.context_full else ENDINGS.get(event.reason, ""))
         self.conversation.settle(self._answer.text)
         self._answer = None
         self._change(State.STOPPED if event.reason == "interrupt" else State.READY)
@@ -150,7 +177,9 @@ class Chat(App[int]):
             self.query_one(Transcript).break_off(self._answer)
             self._answer = None
             self.query_one(Prompt).give_back(self.conversation.withdraw())
-        self.query_one(Transcript).notify_reader(Notice("▲", event.message, event.next_step))
+        choice = event.too_long and self.conversation.messages and self._context_full == "stop"
+        next_step = DROP if choice else event.next_step
+        self.query_one(Transcript).notify_reader(Notice("▲", event.message, next_step))
         self._change(State.ERROR)
 
     # What the user does
@@ -171,7 +200,9 @@ class Chat(App[int]):
     def _ask(self, question: str) -> None:
         self.query_one(Prompt).clear()
         self.conversation.ask(question)
-        self._answer = self.query_one(Transcript).ask(question, show_origins=self._show_origins)
+        self._answer = self.query_one(Transcript).ask(
+            question, show_origins=self._show_origins, show_thought=self._show_thoughts
+        )
         if self.facts.state is State.LOADING:
             self._answer.note("◌ Your prompt waits until the model is loaded. Esc takes it back.")
         else:
@@ -180,7 +211,7 @@ class Chat(App[int]):
     def _request(self) -> None:
         assert self._answer is not None
         self._answer.note("")
-        self._worker.answer(self.conversation.request())
+        self._worker.answer(self.conversation.request(), self._context_full)
         self._read()
 
     def action_stop(self) -> None:
@@ -227,6 +258,16 @@ class Chat(App[int]):
         self.query_one(Transcript).show_origins(self._show_origins)
         self._show_status()
 
+    def action_thoughts(self) -> None:
+        """Unfold what the models thought, or fold it."""
+        self._show_thoughts = not self._show_thoughts
+        self.query_one(Transcript).show_thoughts(self._show_thoughts)
+
+    def action_drop(self) -> None:
+        """From now on, leave the oldest turns out of a prompt that does not fit; or no longer."""
+        self._context_full = "stop" if self._context_full == "drop" else "drop"
+        self._hint(WHEN_FULL[self._context_full])
+
     def copy_to_clipboard(self, text: str) -> None:
         """Copy, and say what really happened: a terminal never answers whether it did."""
         if copy_to_system(text):
@@ -253,6 +294,7 @@ class Chat(App[int]):
 
     def _read(self) -> None:
         now = self.facts.snapshot
+        self.facts = replace(self.facts, read=None)
         self._change(State.READING, now and now.at_start())
 
     def _show_status(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.assistant import Message
+from app.template import Message
 
 
 class Conversation:

@@ -38,10 +38,11 @@ def legend() -> Text:
     return text
 
 
-def tally(counts: Counter[str]) -> str:
-    """How many tokens had which origin, in words."""
+def tally(counts: Counter[str], prompt: tuple[int, int] | None) -> str:
+    """How many tokens had which origin, and of the prompt's how many need not be read, in words."""
     parts = [f"{counts[name]} {meaning}" for name, meaning in MEANINGS.items() if counts[name]]
-    return f"{counts.total()} tokens: {', '.join(parts)}" if parts else "no tokens"
+    said = f"{counts.total()} tokens: {', '.join(parts)}" if parts else "no tokens"
+    return f"{said}; prompt {prompt[0]:,} tokens, {prompt[1]:,} reused" if prompt else said
 
 
 class Origins:

@@ -39,6 +39,7 @@ class Facts:
     state: State = State.LOADING
     snapshot: Snapshot | None = None
     context_limit: int | None = None
+    read: tuple[int, int] | None = None  # tokens of the prompt that are read, and that must be
 
 
 # (name, unit) of K, speed, acceptance rate, acceptance length, time to the first token, context used.
@@ -85,6 +86,8 @@ def _shown(value: float | None, form: str) -> str:
 def line(facts: Facts, width: int) -> Text:
     """The longest form that fits `width` cells; where none does, whole fields are left out at the end."""
     symbol, words, colour = facts.state.value
+    if facts.state is State.READING and facts.read is not None:
+        words += " {:,}/{:,}".format(*facts.read)
     head = Text.assemble((f"{symbol} {words}", Style(color=colour, bold=True)))
     numbers = values(facts)
     for form, gap in _FORMS:

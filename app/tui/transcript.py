@@ -82,10 +82,10 @@ class Transcript(VerticalScroll):
         self.mount(Welcome())
         self.anchor()
 
-    def ask(self, question: str, *, show_origins: bool) -> Answer:
+    def ask(self, question: str, *, show_origins: bool, show_thought: bool) -> Answer:
         """Add a question and an empty answer, and go to the end."""
         self.query(Welcome).remove()
-        answer = Answer(show_origins=show_origins)
+        answer = Answer(show_origins=show_origins, show_thought=show_thought)
         self.mount(Question(question), answer)
         self.anchor()
         return answer
@@ -108,11 +108,16 @@ class Transcript(VerticalScroll):
         self.query(Question).last().remove()
         self.query(Answer).last().remove()
 
-    def notify_reader(self, notice: Notice) -> None:
-        """Add a notice at the end."""
-        self.mount(notice)
+    def notify_reader(self, notice: Notice, before: Answer | None = None) -> None:
+        """Add a notice at the end, or before an answer."""
+        self.mount(notice, before=before)
 
     def show_origins(self, shown: bool) -> None:
         """Show or hide token origins everywhere."""
         for answer in self.query(Answer):
             answer.show_origins = shown
+
+    def show_thoughts(self, shown: bool) -> None:
+        """Unfold or fold the thinking everywhere."""
+        for answer in self.query(Answer):
+            answer.show_thought = shown

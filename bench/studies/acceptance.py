@@ -29,6 +29,7 @@ from bench.studies.rates import rate, rate_ratio
 from mlx_spec import EngineOptions, Sampling, acceptance, drafts
 from mlx_spec.caches import CachedModel
 from mlx_spec.drafts.base import DraftSource
+from mlx_spec.reading import Reading
 from mlx_spec.round import verify
 from mlx_spec.sampling import Sampler
 from models import load
@@ -80,6 +81,7 @@ def ours(
     cached.prefill(prompt[:-1], chunk=512)
     committed = list(prompt)
     source.begin(committed, sampler)
+    source.catch_up(Reading(chunk=512))
     while len(committed) + k < len(prompt) + tokens:
         outcome = verify(committed, source.propose(k), cached.forward, sampler, rule)
         if target.tokenizer.eos_token_ids.intersection(outcome.emitted):

@@ -54,4 +54,5 @@ def model_source(target: Any, draft: Any, options: EngineOptions) -> DraftSource
             f"{draft.info.name} cannot draft for {target.info.name}: it knows {rows} of the {wanted} tokens.",
             "Choose another draft model, or --draft lookup.",
         )
-    return ModelDraft("model", draft.model, options, vocabulary=wanted)
+    context = draft.info.context_length
+    return ModelDraft("model", draft.model, options, vocabulary=wanted, context=context)

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 import mlx.core as mx
 
+from mlx_spec.reading import Reading
 from mlx_spec.sampling import Sampler
 
 
@@ -37,13 +38,25 @@ class DraftSource(Protocol):
     Attributes:
         name: the word for it in origins (`draft:<name>`), metrics and the user interface.
         unable: why it cannot draft at all, as a clause; None if it can.
+        context: tokens of text that it can hold, drafts included; None if there is no such limit.
     """
 
     name: str
     unable: str | None
+    context: int | None
 
     def begin(self, committed: Sequence[int], sampler: Sampler) -> None:
-        """Start a generation after `committed` (prompt included). Reuse what an earlier one left."""
+        """Start a generation after `committed` (prompt included). Reuse what an earlier one left.
+
+        Takes no time: what takes time to read waits for `catch_up`.
+        """
+
+    @property
+    def behind(self) -> int:
+        """Committed tokens to read before it proposes; 0 where the proposal itself reads the few."""
+
+    def catch_up(self, reading: Reading) -> None:
+        """Read what it is behind, by `reading`: in chunks, and less after a stop."""
 
     def propose(self, k: int) -> Draft:
         """Propose up to `k` tokens to follow the committed ones. No host synchronization if it can."""
@@ -56,6 +69,9 @@ class DraftSource(Protocol):
 
     def reset(self) -> None:
         """Forget everything: a failure may have left it half way, or its memory is wanted."""
+
+    def in_step(self, committed: Sequence[int]) -> bool:
+        """Whether it stands where `committed` does, as far as can be told at no cost."""
 
     @property
     def nbytes(self) -> int:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import mlx.core as mx
 
 from mlx_spec.drafts.base import NOTHING, Draft
+from mlx_spec.reading import Reading
 from mlx_spec.sampling import Sampler
 from mlx_spec.session import common_prefix
 
@@ -23,7 +24,9 @@ class Lookup:
 
     name = "lookup"
     nbytes = 0
+    behind = 0
     unable: str | None = None
+    context: int | None = None
 
     def __init__(self, longest: int = LONGEST, shortest: int = SHORTEST) -> None:
         self._sizes = range(longest, shortest - 1, -1)
@@ -40,6 +43,9 @@ class Lookup:
         shared = common_prefix(self._tokens, committed)
         self.rewind(len(self._tokens) - shared)
         self.commit(committed[shared:], 0)
+
+    def catch_up(self, reading: Reading) -> None:
+        """It is never behind."""
 
     def propose(self, k: int) -> Draft:
         start = self._longest_match()
@@ -69,6 +75,9 @@ class Lookup:
                     del self._continued[gram]
                 else:
                     self._continued[gram] = before
+
+    def in_step(self, committed: Sequence[int]) -> bool:
+        return len(self._tokens) == len(self._replaced) == len(committed)
 
     def _longest_match(self) -> int | None:
         for n in self._sizes:

@@ -10,6 +10,7 @@ import mlx.nn as nn
 from mlx_spec.caches import CachedModel, parameter_bytes
 from mlx_spec.drafts.base import Draft
 from mlx_spec.options import EngineOptions
+from mlx_spec.reading import Reading, prompt_marks
 from mlx_spec.sampling import Sampler
 from mlx_spec.session import common_prefix
 
@@ -17,9 +18,12 @@ from mlx_spec.session import common_prefix
 class ModelDraft:
     """Drafts with `model`: the tokens that plain decoding with it would give, or draws from its warped law.
 
-    The cache may lag behind the committed tokens (after plain steps, after a fully accepted draft):
-    the next proposal reads all that is missing in one forward.
+    The cache may lag behind the committed tokens: after plain steps, after a fully accepted draft, and by
+    a whole prompt. It reads only when it is about to be asked, in chunks, so that a source that is never
+    asked costs nothing; a few tokens are read with the next proposal's first forward.
     """
+
+    FEW = 16  # tokens that a proposal's own first forward still reads
 
     def __init__(
         self,
@@ -28,6 +32,7 @@ class ModelDraft:
         options: EngineOptions,
         *,
         vocabulary: int,
+        context: int | None = None,
         shares_weights: bool = False,
     ) -> None:
         """Args:
@@ -35,29 +40,40 @@ class ModelDraft:
         model: an mlx-lm model; its token ids mean what the target's mean.
         options: the engine's.
         vocabulary: tokens that the target knows, whose laws it needs.
+        context: tokens that the model was made for; None if at least as many as the target.
         shares_weights: the model is the target itself, so its weights cost no memory.
         """
         self.name = name
-        self._model = CachedModel(model, options.kv_bits, vocabulary)
-        self.unable = self._model.cannot_roll_back
-        self._chunk = options.prefill_chunk
+        self.cached = CachedModel(model, options.kv_bits, vocabulary)
+        self.unable = self.cached.cannot_roll_back
+        self.context = context
         self._weights = 0 if shares_weights else parameter_bytes(model)
         self._committed: list[int] = []
         self._proposed = 0
 
     def begin(self, committed: Sequence[int], sampler: Sampler) -> None:
         self._sampler = sampler
-        shared = common_prefix(self._committed, committed)
+        if self.cached.rows:
+            self.cached.mark()
+        self.cached.restore(min(common_prefix(self._committed, committed), len(committed) - 1))
         self._committed = list(committed)
-        self._model.keep(min(shared, len(committed) - 1))
-        self._model.prefill(committed[self._model.rows : -1], self._chunk)
+        self._marks = prompt_marks(self.cached, len(committed))
+
+    @property
+    def behind(self) -> int:
+        lag = len(self._committed) - 1 - self.cached.rows
+        return lag if lag > self.FEW else 0
+
+    def catch_up(self, reading: Reading) -> None:
+        if self.behind:
+            reading.read(self.cached, self._committed[self.cached.rows : -1], self._marks)
 
     def propose(self, k: int) -> Draft:
         tokens: list[mx.array] = []
         laws: list[mx.array] = []
-        rows = mx.array(self._committed[self._model.rows :], dtype=mx.uint32)
+        rows = mx.array(self._committed[self.cached.rows :], dtype=mx.uint32)
         for _ in range(k):
-            logits = self._model.forward(rows)[-1:]
+            logits = self.cached.forward(rows)[-1:]
             drafted = mx.concatenate(tokens) if tokens else None
             if self._sampler.coupled:
                 rows = self._sampler.tokens(logits, self._committed, drafted)
@@ -75,21 +91,24 @@ class ModelDraft:
     def commit(self, tokens: Sequence[int], accepted: int) -> None:
         # Of the last proposal's k tokens the first k - 1 have a row; those of rejected ones go.
         if self._proposed:
-            before_proposal = self._model.rows - (self._proposed - 1)
-            self._model.keep(before_proposal + min(accepted, self._proposed - 1))
+            before_proposal = self.cached.rows - (self._proposed - 1)
+            self.cached.keep(before_proposal + min(accepted, self._proposed - 1))
             self._proposed = 0
         self._committed.extend(tokens)
-        self._model.keep(len(self._committed) - 1)
+        self.cached.restore(len(self._committed) - 1)
 
     def rewind(self, n: int) -> None:
         if n:
             del self._committed[-n:]
-            self._model.keep(len(self._committed) - 1)
+            self.cached.restore(max(len(self._committed) - 1, 0))
 
     def reset(self) -> None:
-        self._model.reset()
+        self.cached.reset()
         self._committed, self._proposed = [], 0
+
+    def in_step(self, committed: Sequence[int]) -> bool:
+        return len(self._committed) == len(committed) and self.cached.rows <= max(len(committed) - 1, 0)
 
     @property
     def nbytes(self) -> int:
-        return self._weights + self._model.kv_bytes
+        return self._weights + self.cached.kv_bytes

@@ -12,7 +12,8 @@ import pytest
 from scripted import ScriptedAssistant as Scripted
 from scripted import plain
 
-from mlx_spec.errors import PairMismatch, PromptTooLong, SpecError
+from app.thinking import Markers
+from mlx_spec.errors import CacheMismatch, PairMismatch, PromptTooLong, SpecError
 from mlx_spec.events import Round
 from models.errors import ModelError, ModelMissing
 
@@ -82,10 +83,13 @@ def test_the_json_object_has_exactly_its_keys(specchat: Any, assistant: Scripted
     memory, speculation = answer.pop("memory"), answer.pop("speculation")
     assert answer == {
         "text": "abcd",
+        "thinking": None,
         "finish_reason": "length",
         "tokens": [5, 6, 7, 8],
         "origins": ["draft:lookup", "draft:lookup", "target", "plain"],
         "prompt_tokens": 0,
+        "reused_tokens": 0,
+        "prefilled_tokens": 0,
         "completion_tokens": 4,
         "ttft_s": 0.5,
         "tok_s": 1.0,
@@ -117,7 +121,7 @@ def test_stats_say_what_speculation_did(specchat: Any, assistant: Scripted) -> N
     assert outcome.out == "abcd\n"
     assert outcome.err.splitlines()[1:] == [
         "specchat: scripted (4-bit), draft lookup, finished by length",
-        "specchat: 4 tokens at 1.0 tok/s, first after 0.50 s; context 14 of 2048",
+        "specchat: 4 tokens at 1.0 tok/s, first after 0.50 s; prompt 0, 0 of them reused; context 14 of 2048",
         "specchat: K 0, accepted 2 of 4 (rate 50.0%), acceptance length 3.00, draft share 50.0%",
     ]
 
@@ -136,6 +140,89 @@ def test_a_draft_that_is_not_used_is_a_warning(specchat: Any, assistant: Scripte
     assert f"specchat: warning: {sentence}\n" in outcome.err
     assert "was off" not in specchat("ask", "Hi", "--draft", "none").err, "it was not wanted"
     assert "was off" not in specchat("ask", "Hi", "--k", "0").err
+
+
+def test_reading_a_long_prompt_is_a_line_of_jsonl_each_time(specchat: Any, assistant: Scripted) -> None:
+    assistant.prefill = [(512, 1000), (1000, 1000)]
+    first, second, third, *_ = map(json.loads, specchat("ask", "Hi", "--jsonl").out.splitlines())
+    assert first == {"event": "prefill", "read": 512, "total": 1000}
+    assert (second["read"], third["event"]) == (1000, "round")
+    assert "512" not in specchat("ask", "Hi").err, "stderr is no terminal"
+
+
+def test_reading_a_prompt_shows_on_a_terminal_once_it_takes_long(
+    specchat: Any, assistant: Scripted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assistant.prefill = [(1024, 6000), (2048, 6000), (6000, 6000)]
+    times = iter([0.0, 0.6, 1.2, 1.8])
+    monkeypatch.setattr("app.ask.time.monotonic", lambda: next(times))
+    monkeypatch.setattr("app.status.os.environ", {"TERM": "xterm"})
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    outcome = specchat("ask", "Hi")
+    assert outcome.out == "Hello there\n"
+    assert "Reading the prompt: 1,024" not in outcome.err
+    assert "\x1b[KReading the prompt: 2,048 of 6,000 tokens\r\x1b[K" in outcome.err
+    assert outcome.err.endswith("\r\x1b[K")
+
+
+THOUGHT = plain("<thi", "nk>\nWell", ".</", "think>", "\n\nYes", ".")
+
+
+def test_thinking_goes_to_stderr_and_the_answer_to_stdout(specchat: Any, assistant: Scripted) -> None:
+    """Case c28, piped."""
+    assistant.rounds = THOUGHT
+    outcome = specchat("ask", "Hi")
+    assert outcome.out == "Yes.\n"
+    assert outcome.err == "specchat: Loading the script\nWell.\n"
+
+
+def test_thinking_is_a_key_of_its_own_in_json(specchat: Any, assistant: Scripted) -> None:
+    assistant.rounds = THOUGHT
+    outcome = specchat("ask", "Hi", "--json")
+    answer = json.loads(outcome.out)
+    assert (answer["text"], answer["thinking"], len(answer["tokens"])) == ("Yes.", "Well.", 6)
+    assert "Well" not in outcome.err
+    lines = [json.loads(line) for line in specchat("ask", "Hi", "--jsonl").out.splitlines()]
+    assert [(line["thinking"], line["text"]) for line in lines if "event" in line and line["text"]] == [
+        ("", "Yes"),
+        ("", "."),
+    ]
+
+
+def test_thinking_that_the_prompt_opened_needs_no_marker(specchat: Any, assistant: Scripted) -> None:
+    assistant.markers = Markers(opener="<think>\n")
+    assistant.rounds = plain("Well.", "</think>", "Yes.")
+    assert specchat("ask", "Hi").out == "Yes.\n"
+
+
+def test_an_answer_that_ends_inside_its_thinking_is_told(specchat: Any, assistant: Scripted) -> None:
+    assistant.rounds = plain("<think>", "Well", finish="length")
+    outcome = specchat("ask", "Hi", "--json")
+    sentence = "The answer ended before the model had finished thinking."
+    assert json.loads(outcome.out)["warnings"] == [sentence]
+    assert json.loads(outcome.out)["text"] == ""
+    assert f"specchat: warning: {sentence}\n" in outcome.err
+
+
+def test_a_full_context_and_an_unsaved_cache_are_told(specchat: Any, assistant: Scripted) -> None:
+    assistant.context_limit = 12
+    assistant.notices = ["The prompt contains <s>."]
+    assistant.unsaved = "The prompt cache x could not be saved: No space left on device."
+    assistant.rounds = plain("a", "b", finish="length")
+    outcome = specchat("ask", "Hi", "--json")
+    assert outcome.code == 0, "the answer is there"
+    warnings = json.loads(outcome.out)["warnings"]
+    assert warnings == [
+        "The prompt contains <s>.",
+        "The answer was cut: the context of 12 tokens is full.",
+        "The prompt cache x could not be saved: No space left on device.",
+    ]
+    assert all(f"specchat: warning: {warning}\n" in outcome.err for warning in warnings)
+
+
+def test_with_a_cache_the_piped_text_comes_first(specchat: Any, assistant: Scripted, tmp_path: Path) -> None:
+    specchat("ask", "Sum up", "--cache", str(tmp_path / "x"), stdin=b"line 1\n")
+    assert assistant.asked[0].content == "line 1\n\nSum up"
 
 
 EVIL = plain("\x1b[2J", "\x1b]52;c;aGk=\x07", "\x9b1m", "a\rb\b", "[bold]x[/bold]")
@@ -188,6 +275,7 @@ FAILURES: list[tuple[Exception, int]] = [
     (ModelError("The file cut.gguf ends too early.", "Fetch it again."), 3),
     (PairMismatch("The tokenizers differ.", "Choose another draft."), 1),
     (PromptTooLong("The prompt has 9000 tokens, and the context holds 2048.", "Shorten it."), 1),
+    (CacheMismatch("After 9 tokens the target's cache differs.", "Please report it."), 1),
     (SpecError("Something failed."), 1),
     (PermissionError(13, "Permission denied", "/no/entry"), 1),
 ]

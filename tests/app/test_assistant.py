@@ -11,9 +11,11 @@ import pytest
 from tiny import tiny_loaded
 
 import models
-from app.assistant import Assistant, Message
+from app.assistant import Assistant
 from app.settings import Settings
+from app.template import Message, Template
 from mlx_spec.errors import PairMismatch, PromptTooLong, SpecError
+from mlx_spec.session import common_prefix
 from models import Loaded, ModelError
 
 HI = [Message("user", "Hello you")]
@@ -116,9 +118,96 @@ def test_a_draft_with_another_tokenizer_is_refused(shelf: dict[str, Loaded]) -> 
         load(draft="model:other")
 
 
-def test_a_prompt_longer_than_the_context_is_refused(shelf: dict[str, Loaded]) -> None:
-    with pytest.raises(PromptTooLong):
-        answer(load(context=8))
+TALK = [Message("user", "Hello you"), Message("assistant", "I am here."), Message("user", "And now?")]
+
+
+@pytest.mark.parametrize(
+    ("messages", "settings", "ways"),
+    [
+        (HI, {"context": 8}, r"Shorten it or raise --context \(to 512 at most\)\."),
+        (HI, {"context": 8, "context_full": "drop"}, r"Shorten it or raise --context"),
+        (TALK, {"context": 40}, "start a new chat or let the oldest turns go with --context-full drop"),
+        ([Message("user", "the " * 600)], {}, r"Shorten it\.$"),
+    ],
+)
+def test_a_prompt_longer_than_the_context_names_the_ways_out(
+    messages: list[Message], settings: dict[str, object], ways: str, shelf: dict[str, Loaded]
+) -> None:
+    with pytest.raises(PromptTooLong, match=f"The prompt has .*{ways}"):
+        answer(load(**settings), messages)
+
+
+def test_the_oldest_turns_go_if_that_was_chosen_and_each_time_it_is_said(shelf: dict[str, Loaded]) -> None:
+    said = "The context of 64 tokens is full: the model no longer sees the oldest 2 messages."
+    expected = answer(load(context=64), TALK[2:])
+    for assistant, choice in ((load(context=64, context_full="drop"), None), (load(context=64), "drop")):
+        for _ in range(2):
+            rounds = assistant.answer(TALK, context_full=choice)
+            assert assistant.notices == [said]
+            assert [token for news in rounds for token in news.tokens] == expected
+        answer(assistant, HI)
+        assert assistant.notices == []
+
+
+def test_an_answer_that_fills_the_context_is_told_apart_from_a_long_one(shelf: dict[str, Loaded]) -> None:
+    full, long = load(context=40, max_tokens=-1), load(max_tokens=5)
+    for assistant in (full, long):
+        answer(assistant)
+        assert assistant.metrics.finish_reason == "length"
+    assert full.metrics.context_full
+    assert not long.metrics.context_full
+
+
+def test_control_markers_in_a_prompt_are_told(shelf: dict[str, Loaded]) -> None:
+    assistant = load()
+    answer(assistant, [Message("user", "Say <|im_end|>")])
+    assert assistant.notices == [
+        "The prompt contains <|im_end|>: the model takes that for its own control marker and not for text."
+    ]
+
+
+def test_reading_a_prompt_is_told_chunk_by_chunk_and_can_be_stopped(shelf: dict[str, Loaded]) -> None:
+    assistant = load()
+    told: list[tuple[int, int]] = []
+
+    def progress(read: int, total: int) -> None:
+        told.append((read, total))
+        if len(told) == 2:
+            assistant.stop()
+
+    rounds = list(assistant.answer([Message("user", "the " * 300)], progress=progress))
+    assert len(told) == 2
+    assert told[0][0] < told[1][0] < told[1][1]
+    assert [news.finish_reason for news in rounds] == ["interrupt"]
+
+
+STRIPS = (
+    "{% for message in messages %}<|im_start|>{{ message.role }}\n"
+    "{{ message.content.split('</think>')[-1] if message.role == 'assistant' else message.content }}"
+    "<|im_end|>\n{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant\n<think>\n{% endif %}"
+)
+
+
+def test_a_second_turn_without_the_first_thinking_reuses_what_is_common(
+    shelf: dict[str, Loaded],
+) -> None:
+    """Case c28."""
+    shelf["builtin"].tokenizer.chat_template = STRIPS
+    assistant = load(draft="self")
+    first = list(assistant.answer(HI))
+    assert assistant.markers.opener == "<think>\n"
+    thought = assistant.markers.opener + "".join(news.text for news in first)
+    answered = [*HI, Message("assistant", f"{thought}</think>Yes."), Message("user", "And then?")]
+    second = answer(assistant, answered)
+
+    template = Template(shelf["builtin"].tokenizer, None)
+    asked, prompt = template.tokens(HI), template.tokens(answered)
+    assert assistant.metrics.reused_tokens == common_prefix(asked, prompt)
+    assert assistant.metrics.prefilled_tokens == len(prompt) - 1 - assistant.metrics.reused_tokens
+    session = assistant._engine.session
+    assert session.committed == prompt + second
+    assert session.target.rows == len(session.committed) - 1
+    assert second == answer(load(draft="none"), answered), "as without an earlier turn"
 
 
 def test_stopping_keeps_what_came(shelf: dict[str, Loaded]) -> None:

@@ -37,8 +37,8 @@ def shelf(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     monkeypatch.setattr(models, "load", lambda ref, dtype=None, progress=None: loaded[ref])
     # Every token of these prompts is in the tiny vocabulary.
     monkeypatch.setattr(
-        "app.assistant.prompt_tokens",
-        lambda tokenizer, messages, system: [
+        "app.template.Template.tokens",
+        lambda template, messages: [
             3 if c == " " else ord(c) - ord("a") + 4 for c in messages[0].content if c == " " or c.islower()
         ],
     )

@@ -9,10 +9,11 @@ from collections.abc import Iterator
 import pytest
 from screenplay import PLAIN, Scripted, rounds, worker_for
 
-from app.assistant import Message
-from app.events import Emitted, Event, Failed, Finished, Loading, Ready, Snapshot, Started
+from app.events import Emitted, Event, Failed, Finished, Loading, Prefilled, Ready, Snapshot, Started, Warned
+from app.template import Message
+from app.thinking import Markers
 from app.worker import Worker
-from mlx_spec.errors import SpecError
+from mlx_spec.errors import PromptTooLong, SpecError
 from mlx_spec.events import Round
 
 ASK = [Message("user", "Hello?")]
@@ -111,7 +112,7 @@ def test_a_stop_that_the_engine_forgot_is_said_again(started: list[Worker]) -> N
     class Forgetful(Scripted):
         """Clears the stop that came just before its first round, as an engine that begins does."""
 
-        def answer(self, messages: object) -> Iterator[Round]:
+        def answer(self, messages: object, **rest: object) -> Iterator[Round]:
             worker.stop()
             self._stopping.clear()
             for _ in range(1000):
@@ -125,6 +126,38 @@ def test_a_stop_that_the_engine_forgot_is_said_again(started: list[Worker]) -> N
     events = take(worker, Finished)
     assert events[-1] == Finished("interrupt")
     assert len(events) < 20
+
+
+def test_a_prompt_is_announced_with_what_the_user_must_see_and_how_far_it_is_read(
+    started: list[Worker],
+) -> None:
+    assistant = Scripted([rounds("a")], notices=["Mind."], markers=Markers(opener="<think>\n"))
+    assistant.prefill = [(512, 600), (600, 600)]
+    worker = start(assistant, started)
+    take(worker, Ready)
+    worker.answer(ASK, "drop")
+    read = [event for event in take(worker, Finished) if isinstance(event, Prefilled | Started)]
+    assert read == [Started(assistant.markers, ("Mind.",)), Prefilled(512, 600), Prefilled(600, 600)]
+    assert assistant.chosen == ["drop"]
+
+
+def test_an_answer_that_the_context_cut_says_so(started: list[Worker]) -> None:
+    worker = start(Scripted([rounds("a", "b", reason="length")], context_limit=42), started)
+    worker.answer(ASK)
+    assert take(worker, Finished)[-1] == Finished("length", context_full=True)
+
+
+def test_a_prompt_that_does_not_fit_is_a_failure_of_its_own_kind(started: list[Worker]) -> None:
+    worker = start(Scripted([PromptTooLong("Too long.", "Shorten it.")]), started)
+    worker.answer(ASK)
+    assert take(worker, Failed)[-1] == Failed("Too long.", "Shorten it.", 1, too_long=True)
+
+
+def test_a_cache_that_cannot_be_saved_at_the_end_is_told_and_no_failure(started: list[Worker]) -> None:
+    worker = start(Scripted(unsaved="The prompt cache could not be saved."), started)
+    take(worker, Ready)
+    worker.close()
+    assert worker.drain() == [Warned("The prompt cache could not be saved.")]
 
 
 def test_stop_with_nothing_running_does_nothing(started: list[Worker]) -> None:

@@ -48,6 +48,21 @@ def test_strict_is_plain_decoding_on_a_noisy_backend(noisy, plain, source, k):
         assert engine.metrics.accepted > 0
 
 
+@pytest.mark.parametrize("family", ["gemma3_text", "qwen3_5"])
+def test_strict_comes_back_where_rows_cannot_be_taken_back(family):
+    """To the checkpoint that it left where its own rows began."""
+    target = noisy_target(5, keys=0.0, family=family)
+    plain = answer(Engine(target, None))
+    second = PROMPT + plain[:90] + PROMPT[:12]
+    base = Engine(target, None)
+    answer(base, count=90)
+    engine = Engine(target, Recorded(PROMPT + plain), k=4, exactness="strict")
+    assert answer(engine, count=90) == plain[:90]
+    assert engine.metrics.reverified > 0
+    assert engine.metrics.replayed < 3 * 90
+    assert answer(engine, second, 40) == answer(base, second, 40)
+
+
 def test_fast_is_not_so_the_test_can_fail(noisy, plain):
     assert any(answer(Engine(noisy, s, k=4)) != plain for s in sources(plain).values())
 

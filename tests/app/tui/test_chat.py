@@ -5,8 +5,9 @@ from __future__ import annotations
 import io
 import signal
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
+from typing import Any
 
 import pytest
 from screenplay import Scripted, rounds, speculative, worker_for
@@ -15,14 +16,16 @@ from textual.geometry import Offset
 from textual.pilot import Pilot
 from textual.selection import Selection
 
-from app.assistant import Message
 from app.events import Failed, Ready
+from app.template import Message
+from app.thinking import Markers
 from app.tui.answer import Answer
 from app.tui.app import Chat
 from app.tui.prompt import Prompt
 from app.tui.status import State
 from app.tui.transcript import Transcript
-from mlx_spec.errors import SpecError
+from mlx_spec.errors import PromptTooLong, SpecError
+from mlx_spec.events import Round
 
 LONG = [f"line {i}\n\n" for i in range(60)]
 
@@ -133,6 +136,134 @@ async def test_the_status_names_reading_the_prompt() -> None:
         await driver.see("◐ reading prompt")
         assistant.going.set()
         await driver.see("○ ready")
+
+
+async def test_the_status_says_how_far_a_long_prompt_is_read_and_typing_goes_on() -> None:
+    assistant = Scripted([rounds("x")], prefill=[(1024, 6000)])
+    assistant.going.clear()
+    async with chat(assistant) as driver:
+        await driver.ask("Read this.")
+        await driver.see("◐ reading prompt 1,024/6,000")
+        await driver.pilot.press("y", "o")
+        assert driver.prompt.text == "yo"
+        await driver.pilot.press("escape")
+        await driver.see("■ stopped")
+        assert "1,024" not in driver.screen
+
+
+async def test_what_the_user_must_see_of_a_prompt_stands_before_its_answer() -> None:
+    async with chat(
+        Scripted([rounds("Fine.")], notices=["The model no longer sees [2] messages."])
+    ) as driver:
+        await driver.ask("Go.")
+        await driver.see("! The model no longer sees [2] messages.", "Fine.")
+        assert driver.screen.index("no longer") < driver.screen.index("Fine.")
+
+
+async def test_a_prompt_that_no_longer_fits_offers_both_choices_and_loses_nothing() -> None:
+    too_long = PromptTooLong("The prompt has 9,000 tokens.", "Shorten it.")
+    assistant = Scripted([rounds("One."), too_long, rounds("Two."), rounds("Three.")])
+    async with chat(assistant) as driver:
+        await driver.ask("first")
+        await driver.see("One.", "○ ready")
+        await driver.ask("second")
+        await driver.see("▲ The prompt has 9,000 tokens.", "Shorten it. Or press F4, then Enter")
+        assert driver.prompt.text == "second"
+        await driver.pilot.press("f4")
+        await driver.see("Enter sends.")
+        await driver.pilot.press("enter")
+        await driver.see("Two.", "○ ready")
+        await driver.pilot.press("f4")
+        await driver.ask("third")
+        await driver.see("Three.")
+    assert assistant.chosen == ["stop", "stop", "drop", "stop"]
+    assert [message.content for message in assistant.asked[2]] == ["first", "One.", "second"]
+
+
+async def test_where_the_oldest_turns_go_already_no_key_is_offered() -> None:
+    too_long = PromptTooLong("Too long.", "Shorten it.")
+    assistant = Scripted([rounds("One."), too_long], context_full="drop")
+    async with chat(assistant) as driver:
+        await driver.ask("first")
+        await driver.see("One.", "○ ready")
+        await driver.ask("second")
+        await driver.see("▲ Too long.", "Shorten it.")
+        assert "F4" not in driver.screen
+    assert assistant.chosen == ["drop", "drop"]
+
+
+async def test_a_first_prompt_that_does_not_fit_is_not_offered_to_lose_turns_it_has_not() -> None:
+    async with chat(Scripted([PromptTooLong("Too long.", "Shorten it.")])) as driver:
+        await driver.ask("first")
+        await driver.see("▲ Too long.", "Shorten it.")
+        assert "F4" not in driver.screen
+
+
+async def test_an_answer_that_the_context_cut_says_so() -> None:
+    async with chat(Scripted([rounds("a", "b", reason="length")], context_limit=42)) as driver:
+        await driver.ask("Go.")
+        await driver.see("■ cut: the context of 42 tokens is full")
+
+
+async def test_a_source_that_stands_down_says_why_in_mid_answer() -> None:
+    class Narrow(Scripted):
+        def answer(self, messages: Sequence[Message], **rest: Any) -> Iterator[Round]:
+            for news in super().answer(messages, **rest):
+                self.metrics.state = "parked"
+                self.metrics.reason = "the draft model's context of 512 tokens is full"
+                yield news
+
+    async with chat(Narrow([speculative(["a ", "b ", "c "])])) as driver:
+        await driver.ask("Go.")
+        await driver.see("Speculation is parked: the draft model's context of 512 tokens is full.")
+
+
+THOUGHT = ("<think>", "\nWell, [b]hm[/b]", ".</th", "ink>", "\n\n", "Yes.")
+
+
+async def test_thinking_is_folded_to_one_line_that_a_key_or_a_click_unfolds() -> None:
+    """Case c28, on the screen."""
+    assistant = Scripted([rounds(*THOUGHT), rounds("Again.")])
+    async with chat(assistant) as driver:
+        await driver.ask("Go.")
+        await driver.see("▸ thought for 4 tokens · F3 unfolds", "Yes.", "○ ready")
+        assert "Well" not in driver.screen
+        assert "think>" not in driver.screen
+        await driver.pilot.press("f3")
+        await driver.see("▾ thought for 4 tokens · F3 folds", "Well, [b]hm[/b].", "▴ end of the thinking")
+        await driver.pilot.press("f3")
+        await driver.until(lambda: "Well" not in driver.screen)
+        await driver.pilot.click(Answer, offset=(3, 0))
+        await driver.see("Well, [b]hm[/b].")
+        await driver.pilot.click(Answer, offset=(3, 0))
+        await driver.until(lambda: "Well" not in driver.screen)
+        assert driver.app.query_one(Answer).get_selection(Selection(Offset(0, 0), None)) == ("Yes.", "\n")
+        await driver.ask("And?")
+        await driver.see("Again.")
+    assert assistant.asked[1][1] == Message("assistant", "".join(THOUGHT)), "the template strips it itself"
+
+
+async def test_thinking_that_goes_on_is_counted_and_an_unclosed_end_is_told() -> None:
+    assistant = Scripted([rounds("Well", ", hm", ".")], pace=0.3, markers=Markers(opener="<think>\n"))
+    async with chat(assistant) as driver:
+        await driver.ask("Go.")
+        await driver.see("▸ thinking, 1 token so far")
+        await driver.see("▸ thought for 3 tokens, and had not finished", "○ ready")
+        assert driver.app.conversation.messages[1].content == "<think>\nWell, hm."
+
+
+async def test_f2_shows_how_much_of_the_prompt_was_reused() -> None:
+    class Reusing(Scripted):
+        def answer(self, messages: Sequence[Message], **rest: Any) -> Iterator[Round]:
+            for news in super().answer(messages, **rest):
+                self.metrics.prompt_tokens, self.metrics.reused_tokens = 1024, 980
+                yield news
+
+    async with chat(Reusing([rounds("x", "y")]), size=(100, 24)) as driver:
+        await driver.ask("Go.")
+        await driver.see("○ ready")
+        await driver.pilot.press("f2")
+        await driver.see("2 tokens: 2 undrafted; prompt 1,024 tokens, 980 reused")
 
 
 async def test_the_status_shows_the_numbers_of_speculation() -> None:
@@ -449,7 +580,7 @@ def test_a_failure_of_the_last_moment_is_told_though_no_screen_showed_it(
         def close(self) -> None:
             raise OSError(28, "No space left on device")
 
-    worker = worker_for(Full())
+    worker = worker_for(Full(unsaved="The prompt cache could not be saved."))
 
     def run(self: Chat) -> int:
         worker.start()
@@ -461,4 +592,7 @@ def test_a_failure_of_the_last_moment_is_told_though_no_screen_showed_it(
     err = io.StringIO()
     monkeypatch.setattr("sys.stderr", err)
     assert run_chat(worker) == 1
-    assert err.getvalue() == "specchat: error: No space left on device.\n"
+    assert err.getvalue().splitlines() == [
+        "specchat: warning: The prompt cache could not be saved.",
+        "specchat: error: No space left on device.",
+    ]

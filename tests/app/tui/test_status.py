@@ -43,3 +43,10 @@ def test_why_it_does_not_speculate_is_a_sentence() -> None:
     off = Snapshot(0, None, None, None, None, 0, 0, "off", "no draft source was chosen", None)
     assert off.speculation == "Speculation is off: no draft source was chosen."
     assert SNAPSHOT.speculation == "Speculating with lookup."
+
+
+def test_how_far_a_prompt_is_read_stands_next_to_the_state() -> None:
+    facts = Facts(State.READING, SNAPSHOT, 8192, read=(1024, 6000))
+    for width in (40, 76, 156):
+        assert line(facts, width).plain.startswith("◐ reading prompt 1,024/6,000")
+    assert "6,000" not in line(Facts(State.GENERATING, SNAPSHOT, 8192, read=(1024, 6000)), 156).plain

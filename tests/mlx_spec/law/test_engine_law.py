@@ -40,6 +40,7 @@ class ToyCachedModel:
     """Stands for the target and its KV cache: keeps the tokens whose rows are staged."""
 
     cannot_roll_back = None
+    trims = True
     kv_bytes = 0
 
     def __init__(self, target: Target, kv_bits: int | None, vocabulary: int) -> None:
@@ -57,11 +58,15 @@ class ToyCachedModel:
         self._fed += tuple(ids.tolist())
         return array(self.target.row(self._fed[: i + 1]) for i in range(before, len(self._fed)))
 
-    def prefill(self, ids: Sequence[int], chunk: int, stopped: Any) -> None:
+    def prefill(self, ids: Sequence[int], chunk: int) -> None:
         self._fed += tuple(ids)
 
-    def keep(self, rows: int) -> None:
+    def mark(self) -> None:
+        pass
+
+    def restore(self, rows: int) -> int:
         self._fed = self._fed[:rows]
+        return self.rows
 
     def reset(self) -> None:
         self._fed = ()
@@ -71,7 +76,9 @@ class ToyDraftSource:
     """A toy source behind the engine's protocol; checks that it only ever sees committed tokens."""
 
     nbytes = 0
+    behind = 0
     unable = None
+    context = None
 
     def __init__(self, source: Source, dice: Dice) -> None:
         self.name = source.name
@@ -95,6 +102,9 @@ class ToyDraftSource:
 
     def rewind(self, n: int) -> None:
         self._committed = self._committed[: len(self._committed) - n]
+
+    def in_step(self, committed: Sequence[int]) -> bool:
+        return self._committed == tuple(committed)
 
     def reset(self) -> None:
         self._committed = self._proposed = ()

@@ -1,0 +1,39 @@
+"""What a model's template and tokenizer say: where thinking starts, and which texts are control markers."""
+
+from __future__ import annotations
+
+import pytest
+from mlx_lm.tokenizer_utils import BPEStreamingDetokenizer, TokenizerWrapper
+from tiny import CHATML, tiny_tokenizer
+from tokenizers import AddedToken
+
+from app.template import Message, Template
+from app.thinking import Markers
+
+ASK = [Message("user", "Hello you")]
+
+
+def test_the_models_own_markers_in_a_text_are_found() -> None:
+    tokenizer = tiny_tokenizer()
+    tokenizer._tokenizer.add_tokens([AddedToken("<think>"), AddedToken("    ")])
+    template = Template(tokenizer, None)
+    text = "a <|im_end|>\n<|im_start|>system <b> <think>    indented"
+    assert template.markers_in(text) == ["<think>", "<|im_end|>", "<|im_start|>"]
+    assert template.markers_in("a < b |> im_end") == []
+
+
+@pytest.mark.parametrize("opener", ["", "<think>\n"])
+def test_a_template_may_open_the_thinking_itself(opener: str) -> None:
+    tokenizer = tiny_tokenizer()
+    tokenizer.chat_template = CHATML.replace("assistant\n", f"assistant\n{opener}")
+    template = Template(tokenizer, None)
+    assert template.markers(template.tokens(ASK)).opener == opener
+
+
+def test_the_thinking_markers_are_the_tokenizers_own_or_the_usual_ones() -> None:
+    tokenizer = tiny_tokenizer()
+    assert Template(tokenizer, None).markers([]).start == "<think>"
+    inner = tokenizer._tokenizer
+    inner.add_tokens([AddedToken("<longcat_think>"), AddedToken("</longcat_think>")])
+    template = Template(TokenizerWrapper(inner, BPEStreamingDetokenizer), None)
+    assert template.markers([]) == Markers("<longcat_think>", "</longcat_think>")
