@@ -14,17 +14,15 @@ from typing import TYPE_CHECKING, Any
 from app import config, interrupt
 from app.display import neutralise
 from app.errors import INTERRUPTED, UsageError, tell
-from app.settings import Settings
+from app.settings import OPTIONS, Settings
 from app.status import Status
 from app.template import Message, Template
+from mlx_spec.options import EngineOptions
 
 if TYPE_CHECKING:
+    from bench.options import Options
     from bench.prompts import Prompt
     from bench.record import Record
-    from bench.run import Options
-
-MAX_K = 16
-_SOURCES = ("lookup", "self")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -149,7 +147,7 @@ def _options(args: argparse.Namespace, settings: Settings) -> Options:
     Raises:
         UsageError: a number or a source makes no sense.
     """
-    from bench.run import PROMPTS, Options
+    from bench.options import PROMPTS, Options
 
     least = {"count": 0, "repeats": 1, "tokens": 12}
     for name, bound in least.items():
@@ -175,22 +173,25 @@ def _ks(text: str) -> tuple[int, ...]:
         ks = sorted({int(part) for part in text.split(",")} - {0})
     except ValueError:
         raise UsageError(f"--ks must be numbers such as 1,2,4, not {text!r}.", "Write --ks 1,2,4.") from None
-    if not ks or ks[0] < 1 or ks[-1] > MAX_K:
-        raise UsageError(f"--ks must lie between 1 and {MAX_K}.", "Write --ks 1,2,4.")
+    if not ks or ks[0] < 1 or ks[-1] > EngineOptions.MAX_K:
+        raise UsageError(f"--ks must lie between 1 and {EngineOptions.MAX_K}.", "Write --ks 1,2,4.")
     return tuple(ks)
 
 
 def _sources(text: str) -> tuple[str, ...]:
-    found = tuple(dict.fromkeys("lookup" if part == "auto" else part.strip() for part in text.split(",")))
-    for source in found:
-        if source not in _SOURCES and not source.startswith("model:"):
-            raise UsageError(
-                f"There is nothing to sweep with the draft source {source!r}.",
-                f"Choose {', '.join(_SOURCES)} or model:REF.",
-            )
-    if sum(source.startswith("model:") for source in found) > 1:
+    """Draft sources, each named as `--draft` names it."""
+    kind = next(option.kind for option in OPTIONS if option.name == "draft")
+    try:
+        named = [kind.from_text(part.strip()) for part in text.split(",")]
+    except ValueError as error:
+        raise UsageError(f"--sources: {error}.", "Write --sources lookup,self.") from None
+    if "none" in named:
+        raise UsageError(
+            "There is nothing to sweep without a draft source.", "Plain decoding is always there."
+        )
+    if sum(source.startswith("model:") for source in named) > 1:
         raise UsageError("One draft model can be swept at a time.", "Sweep the other one by itself.")
-    return found
+    return tuple(dict.fromkeys("lookup" if source == "auto" else source for source in named))
 
 
 def _unused(settings: Settings) -> list[str]:

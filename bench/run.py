@@ -6,61 +6,26 @@ import hashlib
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from typing import Any
 
 from bench import journal as journals
 from bench.design import Design, Task, Way, WrongDesign, sweep_ways
 from bench.journal import Journal
 from bench.measure import Bench, Clock
-from bench.peers import peer_decoders, peer_ways, settle, takes
+from bench.options import KS, QUICK_KS, QUICK_SECONDS, Options
+from bench.peers import peer_decoders, peer_ways, settle
 from bench.prompts import Prompt, PromptSet
 from bench.record import Pace, Record
 from bench.split import measure_splits
-from bench.statistics import FEWEST
-from bench.sweep import Sweep, duration, expected_run
+from bench.sweep import Sweep, duration
+from bench.tasks import chosen, fitting, limited, tasks_of
 from bench.ways import Decoder, Pair, engine_decoders
 from mlx_spec.options import Sampling
 from models.loaded import Loaded
 
-KS = (1, 2, 3, 4, 6, 8)
-QUICK_KS = (2, 4)
-TOKENS = 64
-QUICK_TOKENS = (32, 24, 16, 12)  # as many as the time allows
-PROMPTS = 24
-QUICK_SECONDS = 100.0  # for warming up, blocks and splits; loading comes before
 SPLIT_TOKENS = 24
 SPLIT_PROMPTS = 2
 WARM_UP_TOKENS = 8
-
-
-@dataclass(frozen=True)
-class Options:
-    """What a person may choose.
-
-    Attributes:
-        peers: compare with other programs instead of sweeping K.
-        quick: in less than two minutes.
-        ks: to sweep; None takes the default of the mode.
-        sources: draft sources, as `--draft` names them.
-        prompts: how many at most, evenly from all classes; 0 takes all.
-        repeats: blocks of each prompt.
-        tokens: of an answer at most; None takes the default of the mode.
-        seed: of the order, and of sampled prompts.
-        folder: where samples are kept as they come; None keeps none.
-        resume: the folder holds a sweep to go on with.
-    """
-
-    peers: bool = False
-    quick: bool = False
-    ks: tuple[int, ...] | None = None
-    sources: tuple[str, ...] = ("lookup",)
-    prompts: int = PROMPTS
-    repeats: int = 1
-    tokens: int | None = None
-    seed: int = 0
-    folder: Path | None = None
-    resume: bool = False
 
 
 @dataclass(frozen=True)
@@ -108,7 +73,7 @@ def run(
     started = seams.clock()
     earlier = _earlier(options)
     ways = _ways(options, pair)
-    tasks = _tasks(chosen(prompts, options), sampling, render, options, pair)
+    tasks = tasks_of(chosen(prompts, options), sampling, render, options, pair)
     cold = not options.quick
     decoders: dict[str, Decoder] = {**engine_decoders(pair, ways, cold)}
     decoders |= peer_decoders(pair, ways, seams.clock)
@@ -124,7 +89,7 @@ def run(
         places = {prompt: i for i, (prompt, *_) in enumerate(earlier.design.prompts)}
         tasks = sorted((t for t in tasks if t.prompt in places), key=lambda t: places[t.prompt])
         if options.tokens is None:  # then time may have decided
-            tasks = [_limited(task, earlier.design.tokens) for task in tasks]
+            tasks = [limited(task, earlier.design.tokens) for task in tasks]
     elif deadline is not None:
         tasks = fitting(tasks, ways, pace, deadline - seams.clock(), options.tokens)
     design = _design(options, pair, ways, tasks, cold)
@@ -177,7 +142,7 @@ def _split(sweep: Sweep, pair: Pair, tasks: Sequence[Task], seams: Seams, seed: 
     splits = measure_splits(
         pair,
         [way for way in record.design.ways if way.k != "auto" and way.k != 0],
-        [_limited(task, limit) for task in busiest],
+        [limited(task, limit) for task in busiest],
         clock=seams.clock,
         stopped=seams.stopped,
         seed=seed,
@@ -210,75 +175,10 @@ def _earlier(options: Options) -> Record | None:
 
 
 def _ways(options: Options, pair: Pair) -> list[Way]:
-    sources = ["model" if source.startswith("model:") else source for source in options.sources]
+    sources = [source.partition(":")[0] for source in options.sources]
     if options.peers:
         return peer_ways(sources[0], pair.draft is not None)
     return sweep_ways(sources, options.ks or (QUICK_KS if options.quick else KS))
-
-
-def chosen(prompts: PromptSet, options: Options) -> list[Prompt]:
-    """The prompts to measure on: as many as asked for, the classes taking turns."""
-    if options.quick:
-        return list(prompts.quick().prompts)
-    groups = {name: [p for p in prompts.prompts if p.group == name] for name in prompts.groups}
-    most = max(map(len, groups.values()))
-    turns = [group[i] for i in range(most) for group in groups.values() if i < len(group)]
-    return turns[: options.prompts] if options.prompts else turns
-
-
-def _tasks(
-    prompts: Sequence[Prompt],
-    sampling: Sampling,
-    render: Callable[[Prompt], list[int]],
-    options: Options,
-    pair: Pair,
-) -> list[Task]:
-    """The prompts as tasks, but for those that leave no room for an answer or that a peer cannot sample."""
-    tokens = options.tokens or TOKENS
-    context = pair.options.context or pair.target.info.context_length
-    tasks = []
-    for prompt in prompts:
-        how = prompt.sampling_over(sampling)
-        how = replace(how, seed=options.seed) if how.seed is None else how
-        task = Task(prompt.id, prompt.group, render(prompt), how, min(tokens, prompt.max_tokens or tokens))
-        if len(task.tokens) + task.max_tokens <= context and (not options.peers or takes(task)):
-            tasks.append(task)
-    if not tasks:
-        raise WrongDesign(f"No prompt fits a context of {context} tokens.", "Choose shorter --prompts.")
-    return tasks
-
-
-def fitting(
-    tasks: Sequence[Task], ways: Sequence[Way], pace: Pace, seconds: float, tokens: int | None
-) -> list[Task]:
-    """The shortest prompts, and answers as long, as fit the time, for at least `FEWEST` prompts.
-
-    Args:
-        tasks: to choose from.
-        ways: each is run on each of them, the first one twice.
-        pace: of the warm-up.
-        seconds: there are for the blocks and for the splits after them, which take about one block.
-        tokens: of an answer; None takes what fits.
-    """
-    by_length = sorted(tasks, key=lambda task: len(task.tokens))
-    fit: list[Task] = []
-    for limit in (tokens,) if tokens else QUICK_TOKENS:
-        fit, left = [], seconds
-        for task in (_limited(task, limit) for task in by_length):
-            block = 2 * expected_run(pace, task, reads=False, slow=False)
-            block += len(ways[1:]) * expected_run(pace, task, reads=False, slow=True)
-            block += expected_run(pace, replace(task, max_tokens=0), reads=True, slow=False)
-            left -= block
-            if left < block and len(fit) >= FEWEST:
-                break
-            fit.append(task)
-        if left >= 0:
-            break
-    return fit
-
-
-def _limited(task: Task, tokens: int) -> Task:
-    return replace(task, max_tokens=min(task.max_tokens, tokens))
 
 
 def _design(options: Options, pair: Pair, ways: list[Way], tasks: Sequence[Task], cold: bool) -> Design:

@@ -134,11 +134,11 @@ class Pair:
         """A fresh source: what two engines draft from must not mix.
 
         Args:
-            name: "lookup", "self", "model:REF" and the like; None for no source.
+            name: "lookup", "self", "model" and the like; None for no source.
         """
         if name is None:
             return None
-        if name.startswith("model"):
+        if name == "model":
             assert self.draft is not None
             return drafts.model_source(self.target, self.draft, self.options)
         return drafts.make(name, self.target, self.options)

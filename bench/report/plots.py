@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from bench.design import LOOP
-from bench.findings import Findings, Row
+from bench.findings import Findings
 from bench.report.svg import BOTTOM, HEIGHT, LEFT, RIGHT, SERIES, TOP, WIDTH, Chart, Scale, ticks
+from bench.rows import Row
 from bench.statistics import Estimate, ratio
 
 _RATIOS = (0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 8.0)

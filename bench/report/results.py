@@ -9,8 +9,9 @@ from typing import Any
 
 from bench.conclusions import conclusions
 from bench.design import Design
-from bench.findings import Findings, Row, find
+from bench.findings import Findings, find
 from bench.record import Record
+from bench.rows import Row
 from bench.statistics import Estimate
 from mlx_spec.errors import SpecError
 

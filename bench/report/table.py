@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from bench.findings import Findings, Row
+from bench.findings import Findings
+from bench.rows import Row
 from bench.statistics import UNKNOWN, ratio
 
 
@@ -67,6 +68,8 @@ WAITING = (
     Column("gap P95 ms", "the same, for the slowest twentieth", lambda row: _milliseconds(row.gap_p95)),
 )
 COST = (
+    Column("predicted", "speedup that costs and rounds add up to", lambda row: number(row.predicted, ".2f")),
+    Column("V(K+1)", "time of verifying a draft over one step", lambda row: number(row.verify_cost, ".2f")),
     Column(
         "serial index", "(V(K+1) - 1) / K: 0 is free, 1 row by row", lambda r: number(r.serial_index, ".2f")
     ),

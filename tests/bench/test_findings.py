@@ -80,9 +80,16 @@ def test_v_serial_index_and_c_come_from_the_split_rounds() -> None:
     findings = found(record(GAIN))
     assert findings.curve == pytest.approx({1: 1.0, 2: 1.2, 3: 1.4})
     row = findings.row("lookup K=2")
-    assert row.serial_index == pytest.approx(0.2)
+    assert (row.verify_cost, row.serial_index) == pytest.approx((1.4, 0.2))
     assert row.c == pytest.approx(0.2)
     assert findings.row("plain").parts is None
+
+
+def test_the_predicted_speedup_adds_up_rounds_by_their_typical_parts() -> None:
+    findings = found(record({"loop": 0.8}, noise=0.0))
+    # 20 tokens in 10 rounds of 0.19 s, where the bare loop has rounds of 0.11 s and 0.8 of the speed.
+    assert findings.row("lookup K=2").predicted == pytest.approx(0.8 * 20 * 0.11 / (10 * 0.19))
+    assert findings.row("plain").predicted is None
 
 
 def test_another_answer_than_plains_is_counted() -> None:
