@@ -1,6 +1,6 @@
 # Everything runs in the private environment .venv, which .ci/setup makes on first use and then
 # leaves alone. Name a Python with PYTHON=..., pass options with ARGS="...".
-.PHONY: setup chat test test-slow test-all lint types bench screenshot pin
+.PHONY: setup chat test test-slow test-all lint types bench screenshot families pin
 
 BIN := .venv/bin
 export PYTHON
@@ -33,6 +33,9 @@ bench: setup
 
 screenshot: setup
 	$(BIN)/python docs/screenshot.py
+
+families: setup
+	PYTHONPATH=tests $(BIN)/python -m docs.families
 
 pin:
 	sh .ci/pin

@@ -129,6 +129,7 @@ class Generation:
         metrics.prefilled_tokens = session.target.rows - reused
         if self._speculates and source:
             source.rewind(len(prompt) - len(session.committed))  # not read, after a stop
+        self._check(exactly=True)
         if self._cache_notes:
             self._cache_notes.begin(session.committed, reused, ends)
         if self._speculates and self._strict and not self._stopped():

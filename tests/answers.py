@@ -37,7 +37,7 @@ def fresh_answer(target: Any, prompt: list[int], **limits: Any) -> list[int]:
 
 def bad_model(target: Any, **options: Any) -> DraftSource:
     """A draft model that is nearly always wrong."""
-    draft = tiny_loaded("llama", vocab=READABLE, layers=1, seed=9)
+    draft = tiny_loaded("llama", vocab=READABLE, layers=1, seed=9, head_dim=32)
     return drafts.model_source(target, draft, EngineOptions(**options))
 
 

@@ -17,6 +17,7 @@ from mlx_spec.caches.checkpoints import Checkpoints
 from mlx_spec.caches.journal import Journal
 from mlx_spec.caches.layers import leaves, quantized, transactional, unable
 from mlx_spec.caches.recording import record
+from mlx_spec.caches.rows import rows_differ
 from mlx_spec.errors import UnsupportedCache
 
 
@@ -46,8 +47,10 @@ class CachedModel:
         self.model = model
         self.kv_bits = kv_bits
         self.vocabulary = vocabulary
-        self.cannot_roll_back = unable(make_prompt_cache(model)) or record(
-            model, lambda journal: transactional(make_prompt_cache(model), journal)
+        self.cannot_roll_back = (
+            rows_differ(model)
+            or unable(make_prompt_cache(model))
+            or record(model, lambda journal: transactional(make_prompt_cache(model), journal))
         )
         self.reset()
 
@@ -125,7 +128,7 @@ class CachedModel:
     def mark(self) -> None:
         """Remember this point, so that `restore` can come back to it from anywhere after it.
 
-        Where all rows can be taken back anyway nothing is remembered. Only the newest marks are kept,
+        Where all rows can be taken back anyway nothing is remembered. Only some marks are kept,
         and none from beyond where the cache went back to.
         """
         if not self.cannot_roll_back:

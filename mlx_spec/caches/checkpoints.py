@@ -12,6 +12,7 @@ from mlx_lm.models.cache import KVCache, QuantizedKVCache
 
 MOST = 8
 MOST_BYTES = 512 << 20  # of all together; the newest is kept in any case
+NEWEST = 3  # are the last to go: a turn's own marks, which its next answer goes back to
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ def _gather(found: list[mx.array], value: Any) -> list[mx.array]:
 
 
 class Checkpoints:
-    """The newest checkpoints of one cached model."""
+    """Some checkpoints of one cached model: the newest, and of older ones those that spare most reading."""
 
     def __init__(self) -> None:
         self._points: list[Checkpoint] = []
@@ -57,7 +58,15 @@ class Checkpoints:
         self.drop(beyond=rows - 1)
         self._points.append(Checkpoint(rows, snapshots, sum(array.nbytes for array in arrays)))
         while len(self._points) > MOST or (len(self._points) > 1 and self.nbytes > MOST_BYTES):
-            del self._points[0]
+            del self._points[self._cheapest()]
+
+    def _cheapest(self) -> int:
+        """The one to forget: that whose loss costs the fewest rows to read again from the one before it."""
+        older = self._points[: max(len(self._points) - NEWEST, 1)]
+        costs = [
+            point.rows - before for before, point in zip([0, *(p.rows for p in older)], older, strict=False)
+        ]
+        return costs.index(min(costs))
 
     def drop(self, beyond: int) -> None:
         """Forget those of more than `beyond` rows: other text may follow there."""

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import mlx.core as mx
-import mlx.nn as nn
 from mlx_lm.models.cache import CacheList
 
 from mlx_spec.caches.recurrent import RecurrentCache, Unrecorded
@@ -105,7 +104,7 @@ class Journal:
         """Forget what leads back."""
         self._steps = []
 
-    def call(self, module: nn.Module, call: Call) -> Any:
+    def call(self, call: Call) -> Any:
         """Run a recurrent module's call, and record it in the present step."""
         if self._inside:  # a part of what is recorded already
             return call.run()

@@ -27,9 +27,9 @@ class Tracer:
         self.writers: list[nn.Module] = []
         self._running: list[nn.Module] = []
 
-    def call(self, module: nn.Module, call: Call) -> Any:
+    def call(self, call: Call) -> Any:
         """Run a module's call."""
-        self._running.append(module)
+        self._running.append(call.args[0])
         result = call.run()
         self._running.pop()
         return result
@@ -100,7 +100,7 @@ def _recorded(kind: Any) -> Any:
         journal = getattr(cache, "journal", None)
         if journal is None:
             return plain_call(self, *args, **kwargs)
-        return journal.call(self, Call(plain_call, (self, *args), kwargs, cache))
+        return journal.call(Call(plain_call, (self, *args), kwargs, cache))
 
     return type(
         kind.__name__, (kind,), {"__call__": __call__, "__module__": kind.__module__, "recorded": True}

@@ -17,8 +17,8 @@ class Writes(Protocol):
 
     layers: list[RecurrentCache]
 
-    def call(self, module: Any, call: Any) -> Any:
-        """Run `call`, which a module makes on such a cache."""
+    def call(self, call: Any) -> Any:
+        """Run a module's call on such a cache."""
 
     def written(self) -> None:
         """A state is being written."""

@@ -132,3 +132,14 @@ def test_sampling_has_no_strict_mode_to_report(noisy):
     engine = Engine(noisy, "self", k=3, exactness="strict")
     list(engine.generate(PROMPT, Sampling(temperature=1.0, seed=1), Limits(max_tokens=8)))
     assert engine.metrics.exactness()["mode"] == "fast"
+
+
+def test_strict_goes_on_from_a_saved_cache(noisy, plain):
+    """Its rows count as plain decoding's own, which would have gone on from them too."""
+    saver = Engine(noisy, None)
+    text = PROMPT + answer(saver, count=20)
+    saved = saver.export()
+    engine = Engine(noisy, Recorded(PROMPT + plain, wrong=set(range(0, 300, 4))), k=4, exactness="strict")
+    engine.adopt(*saved)
+    assert answer(engine, text, count=60) == plain[20:80]
+    assert engine.metrics.reverified > 0

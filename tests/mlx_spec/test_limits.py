@@ -85,7 +85,11 @@ def test_a_context_with_room_for_three_gives_three(target, reference, source):
 
 @pytest.mark.parametrize("source", [None, "self", "lookup", "recorded"])
 def test_unlimited_tokens_run_to_the_end_of_the_context(target, reference, source):
-    """Case c02 and R2: mlx-lm's speculation fails on `max_tokens=-1`, since it slices its draft by it."""
+    """Case c02 and R2.
+
+    mlx-lm 0.32.2 drafts min(max_tokens - tokens, K) tokens, which is negative, and fails with nothing to
+    concatenate.
+    """
     draft = Recorded(PROMPT + reference) if source == "recorded" else source
     engine = Engine(target, draft, k=3, context=120)
     events = run(engine, max_tokens=-1)

@@ -144,7 +144,8 @@ def test_an_end_that_a_stop_string_takes_back_is_read_again(chat):
 def test_a_second_turn_equals_a_fresh_run_and_reuses_the_first(target, reference, source):
     """Case c03 and R3: the first turn ends right on a bonus token.
 
-    mlx-lm's cache is then one token short, and its next turn differs at the first token.
+    mlx-lm 0.32.2 leaves its target cache without the last token then, and its draft cache without the last
+    two. A caller feeds only what is new, so the next turn differs at its first token.
     """
     draft = sources(target, reference)["bad model"] if source == "bad model" else source
     chat = Chat(target, Engine(target, draft, k=4))

@@ -2,10 +2,10 @@
 
 import mlx.core as mx
 import pytest
-from tiny import FAMILIES, VOCAB, tiny_loaded, tiny_tokenizer
+from tiny import VOCAB, tiny_loaded, tiny_tokenizer
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", ["llama", "gemma3n", "deepseek_v3", "qwen3_5", "mamba2", "rwkv7"])
 def test_the_seed_alone_decides_the_weights(family: str) -> None:
     prompt = mx.array([[5, 6, 7]])
     first, again, other = (tiny_loaded(family, seed=seed).model(prompt) for seed in (1, 1, 2))

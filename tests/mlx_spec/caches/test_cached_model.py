@@ -49,10 +49,13 @@ class Checked:
         self.text: list[int] = []
         self.marks: list[int] = []
 
-    def forward(self, rows: int) -> None:
+    def feed(self, rows: int) -> mx.array:
         new = [(len(self.text) * 7 + i * i + rows) % V for i in range(rows)]
-        logits = self.cached.forward(mx.array(new))
         self.text += new
+        return self.cached.forward(mx.array(new))
+
+    def forward(self, rows: int) -> None:
+        logits = self.feed(rows)
         fresh = CachedModel(self.cached.model)
         assert mx.abs(logits - fresh.forward(mx.array(self.text))[-rows:]).max().item() < 1e-4
         self._agree()
@@ -77,7 +80,8 @@ class Checked:
 
     def mark(self, _: int) -> None:
         self.cached.mark()
-        self.marks = [*self.marks, len(self.text)][-checkpoints.MOST :]
+        self.marks = [point.rows for point in self.cached._checkpoints._points]
+        assert self.marks[-1:] in ([], [len(self.text)])
         self._agree()
 
     def _cut(self, rows: int) -> None:
@@ -118,7 +122,7 @@ def test_the_plain_loop_can_take_back_some_tokens_at_any_time(family, back):
     checked = Checked(family)
     checked.forward(30)
     for _ in range(40):
-        checked.forward(1)
+        mx.eval(checked.feed(1))
     checked.cached.keep(70 - back)
     checked._cut(70 - back)
     for _ in range(3):
@@ -139,31 +143,43 @@ def test_going_back_too_far_is_refused_and_changes_nothing(family):
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_mark_is_come_back_to_from_anywhere(family):
     checked = Checked(family)
-    checked.forward(25)
+    checked.forward(34)  # far in a chunk
     checked.mark(0)
     for _ in range(3):
         checked.forward(70)
-    checked.restore(25)
-    assert checked.cached.rows == 25
+    checked.restore(34)
+    assert checked.cached.rows == 34
     checked.forward(3)
-    checked.restore(26)
-    assert checked.cached.rows in (25, 26)
+    checked.restore(35)
+    assert checked.cached.rows in (34, 35)
     checked.forward(1)
     checked.forward(70)
-    checked.restore(30)  # the mark still stands
-    assert checked.cached.rows >= 25
+    checked.restore(39)  # the mark still stands
+    assert checked.cached.rows >= 34
 
 
 @pytest.mark.parametrize("family", ["gemma3_text", "qwen3_5"])
 def test_marks_are_few_and_never_of_text_that_was_taken_back(family):
     checked = Checked(family)
     for _ in range(12):
-        checked.forward(70)
+        mx.eval(checked.feed(70))
         checked.mark(0)
     assert len(checked.cached._checkpoints._points) == checkpoints.MOST
     checked.restore(650)
     assert checked.cached.rows == 630
     assert all(point.rows <= 630 for point in checked.cached._checkpoints._points)
+
+
+def test_of_older_marks_those_stay_that_spare_most_reading():
+    """Turns of 40 rows, each with a mark before its end, one at its end, and one where its answer ended."""
+    checked = Checked("qwen3_5")
+    for _ in range(6):
+        for rows in (14, 6, 20):
+            checked.forward(rows)
+            checked.mark(0)
+    assert len(checked.marks) == checkpoints.MOST
+    assert {40, 80, 120, 160, 200} <= set(checked.marks)
+    assert checked.marks[-3:] == [214, 220, 240]
 
 
 def test_marks_keep_to_their_memory(monkeypatch):

@@ -11,13 +11,17 @@ from fresh import assert_like_fresh
 from mlx_lm.generate import generate_step
 from readable import PROMPT, READABLE, letters, without_ends
 from recorded import Recorded
-from tiny import FAMILIES, tiny_loaded
+from tiny import tiny_loaded
 
 from mlx_spec import Engine, Limits, drafts
 from mlx_spec.caches.chunked import ChunkedCache
 from mlx_spec.caches.window import WindowCache
 from mlx_spec.options import EngineOptions
 
+FAMILIES = (
+    *("llama", "qwen2", "qwen3", "qwen3_moe", "qwen3_5", "qwen3_next", "gemma3_text", "gemma4_text"),
+    *("gemma3n", "gpt_oss", "mamba2", "falcon_h1", "lfm2", "deepseek_v3", "llama4", "rwkv7"),
+)
 LENGTH = 230  # with the prompt past 256, where mlx-lm's buffers grow
 SEEDS = {"gemma3n": 4, "gemma3_text": 5, "rwkv7": 2}  # else 3; chosen for text that does not repeat soon
 KINDS = ("gemma3_text", "qwen3_5", "llama4", "falcon_h1")  # a window, a state, a chunk, several in a layer
@@ -70,7 +74,7 @@ def check(family: str, name: str, k: int) -> None:
         assert 0 < engine.metrics.acceptance_rate < 1
 
 
-@pytest.mark.parametrize("name", ["self", "bad model", "recorded"])
+@pytest.mark.parametrize("name", ["self", "recorded"])
 @pytest.mark.parametrize("family", KINDS)
 def test_each_kind_of_cache_goes_back_exactly(family, name):
     check(family, name, k=3)
@@ -119,18 +123,24 @@ def test_c05_layers_that_share_keys_keep_a_session_over_turns(family):
     assert_like_fresh(engine)
 
 
-@pytest.mark.parametrize("k", [1, 6])
-@pytest.mark.parametrize("name", ["lookup", "bad model"])
-@pytest.mark.parametrize("family", ["qwen3_5", "qwen3_next"])
+@pytest.mark.parametrize(
+    ("family", "name", "k"),
+    [
+        ("qwen3_5", "bad model", 6),
+        ("qwen3_5", "lookup", 1),
+        ("qwen3_next", "bad model", 1),
+        ("qwen3_next", "lookup", 6),
+    ],
+)
 def test_c06_gated_delta_nets_speculate(family, name, k):
-    """mlx-lm refuses to speculate on these models; K between is among the slow tests."""
+    """mlx-lm refuses to speculate on these models. Every K from 1 to 6 is among the slow tests."""
     check(family, name, k)
 
 
 # Ends and turns
 
 
-@pytest.mark.parametrize("name", [None, "recorded", "bad model"])
+@pytest.mark.parametrize("name", [None, "recorded"])
 @pytest.mark.parametrize("family", KINDS)
 def test_after_every_kind_of_end_the_caches_are_a_fresh_prefills(family, name):
     target = loaded(family)
@@ -150,7 +160,7 @@ def test_after_every_kind_of_end_the_caches_are_a_fresh_prefills(family, name):
     assert_like_fresh(engine)
 
 
-@pytest.mark.parametrize("shared", [10, 47, 90])
+@pytest.mark.parametrize("shared", [10, 90])
 @pytest.mark.parametrize("family", KINDS)
 def test_an_edited_turn_equals_a_fresh_run(family, shared):
     engine = Engine(loaded(family), source(family, "bad model"), k=4, prefill_chunk=16)

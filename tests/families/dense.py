@@ -1,0 +1,100 @@
+"""Dense models of full attention: nothing but plain KV caches."""
+
+from __future__ import annotations
+
+from typing import Any
+
+_GRANITE = {
+    "logits_scaling": 2.0,
+    "attention_multiplier": 0.25,
+    "embedding_multiplier": 2.0,
+    "residual_multiplier": 0.5,
+    "attention_bias": False,
+    "mlp_bias": False,
+}
+_GPT = {"n_embd": 64, "n_head": 4, "n_layer": 2, "n_positions": 512, "layer_norm_epsilon": 1e-5}
+
+DENSE: dict[str, dict[str, Any]] = {
+    "llama": {},
+    "afm7": {
+        "hidden_dim": 64,
+        "num_layers": 3,
+        "num_kv_reuse_layers": 1,
+        "num_heads": 4,
+        "num_kv_heads": 2,
+    },
+    "apertus": {"mlp_bias": False, "attention_bias": False, "post_norm": True, "qk_norm": True},
+    "bitnet": {},
+    "cohere": {"use_qk_norm": True},
+    "ernie4_5": {"use_bias": False},
+    "exaone": {"num_layers": 2, "layer_norm_epsilon": 1e-5},
+    "gemma": {},
+    "gemma2": {"query_pre_attn_scalar": 16.0},
+    "glm": {},
+    "glm4": {"attention_bias": True, "partial_rotary_factor": 0.5},
+    "gpt2": {**_GPT, "n_ctx": 512},
+    "gpt_bigcode": {**_GPT, "n_inner": 96},
+    "gpt_neox": {"layer_norm_eps": 1e-5, "rotary_emb_base": 10000, "rotary_pct": 0.25},
+    "gptj": {**_GPT, "rotary_dim": 8},
+    "granite": _GRANITE,
+    "helium": {"attention_bias": False, "mlp_bias": False},
+    "hunyuan_v1_dense": {"rope_scaling": {"type": "dynamic", "alpha": 1.0, "factor": 1.0}},
+    "internlm2": {"bias": False},
+    "internlm3": {},
+    "lille-130m": {
+        "block_size": 512,
+        "layer_norm_eps": 1e-5,
+        "n_embd": 64,
+        "n_head": 4,
+        "n_kv_heads": 2,
+        "n_layer": 2,
+    },
+    "mimo": {},
+    "minicpm": {"dim_model_base": 32, "scale_depth": 1.4, "scale_emb": 12.0},
+    "nanbeige": {"num_loops": 2},
+    "nanochat": {},
+    "nemotron": {"hidden_act": "relu2", "norm_eps": 1e-5},
+    "nemotron-nas": {
+        "num_hidden_layers": 3,
+        "block_configs": [
+            {"attention": {"n_heads_in_group": 2}, "ffn": {"ffn_mult": 1.5}},
+            {"attention": {"no_op": True}, "ffn": {"replace_with_linear": True}},
+            {"attention": {"n_heads_in_group": 4}, "ffn": {"ffn_mult": 1.0}},
+        ],
+    },
+    "olmo": {"d_model": 64, "n_layers": 2, "mlp_hidden_size": 96, "n_heads": 4, "embedding_size": 64},
+    "olmo2": {},
+    "openelm": {
+        "num_transformer_layers": 2,
+        "model_dim": 64,
+        "ffn_dim_divisor": 16,
+        "num_query_heads": [4, 4],
+        "num_kv_heads": [1, 2],
+        "ffn_multipliers": [1.0, 1.5],
+    },
+    "phi": {"layer_norm_eps": 1e-5},
+    "phi3": {},
+    "pixtral": {"text_config": {}},
+    "phi3small": {
+        "vocab_size": 100352,  # it writes to fixed places near the end of its logits
+        "dense_attention_every_n_layers": 2,
+        "ff_intermediate_size": 96,
+        "gegelu_limit": 20.0,
+        "layer_norm_epsilon": 1e-5,
+        "blocksparse_block_size": 32,
+        "blocksparse_num_local_blocks": 1,
+        "blocksparse_vert_stride": 2,
+    },
+    "plamo": {"n_shared_head": 2},
+    "qwen": {"kv_channels": 16, "layer_norm_epsilon": 1e-5},
+    "qwen2": {},
+    "qwen2_vl": {"text_config": {}},
+    "qwen3": {},
+    "qwen3_vl": {"text_config": {}},
+    "seed_oss": {},
+    "smollm3": {"no_rope_layer_interval": 2},
+    "stablelm": {"use_qkv_bias": True, "partial_rotary_factor": 0.5, "layer_norm_eps": 1e-5},
+    "starcoder2": {},
+    "talkie": {},
+    "telechat3": {},
+}
