@@ -107,7 +107,7 @@ def _measure(args: argparse.Namespace, given: config.Given) -> int:
     _report(record, options, args.json)
     if complete:
         return 0
-    if options.folder:
+    if options.folder and record.samples:
         tell("warning", f"Stopped early. Go on with it: {_resuming(options.folder)}")
     return INTERRUPTED
 
