@@ -78,7 +78,7 @@ def run(
     decoders: dict[str, Decoder] = {**engine_decoders(pair, ways, cold)}
     decoders |= peer_decoders(pair, ways, seams.clock)
     bench = Bench(decoders, clock=seams.clock, stopped=seams.stopped, settle=settle)
-    seams.progress("Warming up")
+    seams.say("Warming up")
     shortest = min(tasks, key=lambda task: len(task.tokens))
     warm = replace(shortest, max_tokens=min(WARM_UP_TOKENS, shortest.max_tokens))
     pace = bench.warm_up(ways[0].name, warm)
