@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from bench.environment import differing
 from bench.findings import complete_blocks, timings_of
 from bench.record import Record
 from bench.report.table import Table
@@ -68,9 +69,7 @@ def differences(a: Record, b: Record) -> list[str]:
     said = []
     if difference := b.design.difference(a.design):
         said.append(f"The second sweep has {difference}.")
-    for name in ("chip", "os", "versions", "variables", "device"):
-        if a.environment.get(name) != b.environment.get(name):
-            said.append(f"They were measured with another {name.removesuffix('s')}.")
+    said += [f"Not the same: {what}." for what in differing(a.environment, b.environment)]
     return said
 
 

@@ -9,6 +9,7 @@ import platform
 import re
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,13 @@ def environment() -> dict[str, Any]:
             name: value.rsplit("/", 1)[-1] for name, value in sorted(os.environ.items()) if _counts(name)
         },
     }
+
+
+def differing(a: Mapping[str, Any], b: Mapping[str, Any]) -> list[str]:
+    """In what two environments differ, in words; the date does not count."""
+    names = {"chip": "chip", "os": "system version", "versions": "package versions", "python": "Python"}
+    names |= {"variables": "environment variables", "device": "device", "memory_bytes": "memory"}
+    return [words for name, words in names.items() if a.get(name) != b.get(name)]
 
 
 def conditions() -> dict[str, Any]:

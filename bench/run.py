@@ -6,10 +6,12 @@ import hashlib
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from bench import journal as journals
 from bench.design import Design, Task, Way, WrongDesign, sweep_ways
+from bench.environment import differing, environment
 from bench.journal import Journal
 from bench.measure import Bench, Clock
 from bench.options import KS, QUICK_KS, QUICK_SECONDS, Options
@@ -93,13 +95,20 @@ def run(
     elif deadline is not None:
         tasks = fitting(tasks, ways, pace, deadline - seams.clock(), options.tokens)
     design = _design(options, pair, ways, tasks, cold)
-    if earlier and (difference := earlier.design.difference(design)):
-        raise WrongDesign(
-            f"{options.folder} was begun with {difference}.",
-            "Give the options of its beginning, or another folder.",
-        )
+    if earlier:
+        _check_same(earlier, design, options.folder)
     record = earlier or Record(design)
     return record, _measure(record, pair, tasks, bench, pace, options, seams, deadline)
+
+
+def _check_same(earlier: Record, design: Design, folder: Path | None) -> None:
+    """Raises WrongDesign where what is to come could not be joined to what there is."""
+    if difference := earlier.design.difference(design):
+        raise WrongDesign(
+            f"{folder} was begun with {difference}.", "Give the options of its beginning, or another folder."
+        )
+    if earlier.environment and (changed := differing(earlier.environment, environment())):
+        raise WrongDesign(f"{folder} was begun with other {changed[0]}.", "Start anew in another folder.")
 
 
 def _measure(

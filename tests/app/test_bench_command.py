@@ -132,13 +132,17 @@ def test_ctrl_c_keeps_what_is_done_and_resume_goes_on(
 
 
 def test_a_sweep_does_not_go_on_with_another_or_write_over_one(
-    specchat: Any, target: Any, tmp_path: Path
+    specchat: Any, target: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = str(tmp_path / "run")
     specchat(*QUICKLY, "--out", folder)
     other = specchat("bench", "--ks", "1,2", "--tokens", "16", "--count", "4", "--resume", folder)
     assert other.code == 2
     assert "was begun with" in other.err
+    monkeypatch.setenv("MLX_SOMETHING", "1")
+    elsewhere = specchat(*QUICKLY, "--resume", folder)
+    assert elsewhere.code == 2
+    assert "was begun with other environment variables" in elsewhere.err
     over = specchat(*QUICKLY, "--out", folder)
     assert over.code == 2
     assert "holds a sweep already" in over.err

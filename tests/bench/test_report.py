@@ -149,4 +149,4 @@ def test_what_else_differs_between_two_sweeps_is_said() -> None:
     other.environment["versions"] = {"mlx": "9"}
     said = compare.differences(record(GAIN, design(prompts=8)), other)
     assert said[0].startswith("The second sweep has tokens 40 and not 20")
-    assert said[1] == "They were measured with another version."
+    assert said[1] == "Not the same: package versions."
