@@ -67,7 +67,7 @@ def page(rows: list[Row]) -> str:
     text += HEAD
     for row in rows:
         cells = (f"`{row.family}`", row.verdict, row.caches, row.rows, row.reason)
-        text += "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |\n"
+        text += "| " + " | ".join(cell.replace("|", "/") for cell in cells) + " |\n"
     others = ", ".join(f"`{name}` as `{same}`" for name, same in sorted(MODEL_REMAPPING.items()))
     return text + f"\nmlx-lm loads further types as one of these: {others}.\n"
 

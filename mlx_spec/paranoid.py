@@ -39,14 +39,17 @@ class Paranoid:
             CacheMismatch: one of them does not hold the committed text.
         """
         self._compare("target", session.target, session.committed)
-        if isinstance(source, ModelDraft) and source.cached.rows and not source.behind:
+        if isinstance(source, ModelDraft):
             self._compare("draft model", source.cached, session.committed)
 
     def _compare(self, who: str, cached: CachedModel, committed: Sequence[int]) -> None:
-        ours = next_logits(cached, committed)
+        text = committed[: cached.rows + 1]  # a cache may lag behind
+        ours = next_logits(cached, text)
         fresh = CachedModel(cached.model, cached.kv_bits, cached.vocabulary)
-        fresh.prefill(committed[:-1], self._chunk)
-        theirs = fresh.forward(mx.array(list(committed[-1:])))[-1]
+        fresh.prefill(text[:-1], self._chunk)
+        theirs = fresh.forward(mx.array(list(text[-1:])))[-1]
+        if mx.isnan(theirs).any().item():
+            return  # a broken model, whatever its cache holds
         dtype = theirs.dtype
         ours, theirs = ours.astype(mx.float32), theirs.astype(mx.float32)
         share = max(TOLERANCE[dtype], QUANTIZED if cached.kv_bits else 0.0)
@@ -57,7 +60,7 @@ class Paranoid:
         if not (difference <= tolerance and loss <= tolerance):  # NaN is a difference
             kinds = ", ".join(sorted({type(layer).__name__ for layer in cached.layers}))
             raise CacheMismatch(
-                f"After {len(committed)} tokens the {who}'s cache ({kinds}) gives logits that differ from a "
+                f"After {len(text)} tokens the {who}'s cache ({kinds}) gives logits that differ from a "
                 f"fresh reading's by {difference:.3g}, where {tolerance:.3g} could be rounding.",
                 "This is a bug in the engine: please report it.",
             )
@@ -67,19 +70,19 @@ def _number(array: mx.array) -> float:
     return cast(float, array.item())
 
 
-def next_logits(cached: CachedModel, committed: Sequence[int]) -> mx.array:
-    """(V,) logits of the token after `committed`, with the cache left as it is.
+def next_logits(cached: CachedModel, text: Sequence[int]) -> mx.array:
+    """(V,) logits of the token after `text`, with the cache left as it is.
 
     Args:
-        cached: holds rows for the beginning of `committed`, and not for its last token.
-        committed: token ids.
+        cached: holds rows for all tokens of `text` but the last.
+        text: token ids.
     """
-    rows = cached.rows
+    rows, pending = cached.rows, mx.array(list(text[-1:]))
     if cached.cannot_roll_back:
         cached = copy.copy(cached)
         cached.layers = copy.deepcopy(cached.layers)
-        return cached.forward(mx.array(list(committed[rows:])))[-1]
-    logits = cached.forward(mx.array(list(committed[rows:])))[-1]
+        return cached.forward(pending)[-1]
+    logits = cached.forward(pending)[-1]
     mx.eval(logits)
     cached.keep(rows)
     return logits

@@ -14,8 +14,9 @@ from docs.families import TABLE
 @pytest.fixture(scope="module")
 def table() -> dict[str, list[str]]:
     """The cells of each line after its type."""
-    lines = [line.strip("| \n").split(" | ") for line in TABLE.read_text().splitlines() if "| `" in line]
-    return {cells[0].strip("`"): [cell.strip() for cell in cells[1:]] for cells in lines}
+    lines = [line for line in TABLE.read_text().splitlines() if line.startswith("| `")]
+    cells = [[cell.strip() for cell in line[1:-1].split("|")] for line in lines]
+    return {family.strip("`"): others for family, *others in cells}
 
 
 @pytest.fixture

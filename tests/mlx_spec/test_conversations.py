@@ -33,7 +33,7 @@ def tiny(kind: str) -> Any:
     changes = {"head_dim": 32} if quantized else {}
     if family == "gemma4_text":
         changes = {"vocab_size_per_layer_input": READABLE}
-    return without_ends(tiny_loaded(family, vocab=READABLE, seed=6, **changes))
+    return without_ends(tiny_loaded(family, vocab=READABLE, seed=8, **changes))
 
 
 class Crash(Exception):
@@ -54,7 +54,9 @@ class Conversation(RuleBasedStateMachine):
         self.target = tiny(kind)
         self.options: dict[str, Any] = {"kv_bits": 8} if kind.endswith("quantized") else {}
         self.tolerance = 2e-2 if self.options else 1e-4
-        self.engine = Engine(self.target, None, prefill_chunk=32, **self.options)
+        self.engine = Engine(
+            self.target, bad_model(self.target, **self.options), k=3, prefill_chunk=32, **self.options
+        )
         self.text = [*START]
         self.ends = [len(START)]
         self.prompt = [*START]
@@ -208,7 +210,7 @@ def play(kind: str, examples: int, steps: int) -> None:
 
 @pytest.mark.parametrize("kind", ["llama", "gemma3_text", "qwen3_next"])
 def test_a_conversation_finds_no_difference_from_fresh_runs(kind):
-    play(kind, examples=2, steps=8)
+    play(kind, examples=4, steps=8)
 
 
 WINDOWS, RECURRENT = ["gemma3_text", "gemma4_text", "gpt_oss"], ["qwen3_next", "falcon_h1", "lfm2", "mamba2"]

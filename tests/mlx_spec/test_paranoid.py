@@ -12,7 +12,7 @@ from mlx.utils import tree_map
 from readable import PROMPT, READABLE, without_ends
 from tiny import FAMILIES, tiny_loaded
 
-from mlx_spec import Engine, Sampling
+from mlx_spec import Engine, EngineOptions, Sampling, drafts
 from mlx_spec.caches import CachedModel
 from mlx_spec.errors import CacheMismatch, NotFinite, SpecError
 
@@ -28,7 +28,14 @@ def as_dtype(loaded: Any, dtype: mx.Dtype) -> Any:
     return loaded
 
 
-@pytest.mark.parametrize("family", sorted(FAMILIES))
+# One of each kind of cache.
+KINDS = ["llama", "gemma3_text", "gemma4_text", "llama4", "deepseek_v3", "qwen3_next", "falcon_h1", "mamba2"]
+OTHERS = sorted(FAMILIES.keys() - KINDS)
+
+
+@pytest.mark.parametrize(
+    "family", [*KINDS, *(pytest.param(other, marks=pytest.mark.slow) for other in OTHERS)]
+)
 def test_caches_of_every_family_pass(family):
     model = without_ends(tiny_loaded(family, seed=6))
     engine = Engine(model, "self", k=4, paranoid=True)
@@ -72,6 +79,16 @@ def test_without_it_a_spoilt_source_is_seen_by_nothing(target):
     assert got == fresh_answer(target, PROMPT, max_tokens=len(got))
 
 
+def test_tokens_that_a_stop_string_takes_back_are_no_difference():
+    model = without_ends(tiny_loaded("qwen3_next", vocab=READABLE, seed=6))
+    whole = fresh_answer(model, PROMPT, max_tokens=40)
+    stop = model.tokenizer.decode(whole[10:35])
+    engine = Engine(model, "self", k=3, paranoid=True)
+    got = answer(engine, max_tokens=60, stop=(stop,))
+    assert engine.metrics.finish_reason == "stop_string"
+    assert got == whole[: len(got)]
+
+
 # Models that compute NaN
 
 
@@ -95,7 +112,5 @@ def test_a_model_that_computes_nan_says_so_and_gives_no_tokens(source, options, 
 
 def test_a_draft_model_that_computes_nan_harms_nobody(target):
     draft: Any = SimpleNamespace(**vars(broken()))
-    from mlx_spec import EngineOptions, drafts
-
-    engine = Engine(target, drafts.model_source(target, draft, EngineOptions()), k=3)
+    engine = Engine(target, drafts.model_source(target, draft, EngineOptions()), k=3, paranoid=True)
     assert answer(engine, max_tokens=12) == fresh_answer(target, PROMPT, max_tokens=12)

@@ -145,13 +145,13 @@ def test_a_mark_is_come_back_to_from_anywhere(family):
     checked = Checked(family)
     checked.forward(34)  # far in a chunk
     checked.mark(0)
-    for _ in range(3):
-        checked.forward(70)
+    for rows in (70, 70, 70, 3):
+        checked.forward(rows)
     checked.restore(34)
     assert checked.cached.rows == 34
     checked.forward(3)
     checked.restore(35)
-    assert checked.cached.rows in (34, 35)
+    assert checked.cached.rows == 35
     checked.forward(1)
     checked.forward(70)
     checked.restore(39)  # the mark still stands
@@ -189,6 +189,14 @@ def test_marks_keep_to_their_memory(monkeypatch):
         cached.forward(mx.array([1, 2, 3]))
         cached.mark()
     assert [point.rows for point in cached._checkpoints._points] == [9]
+
+
+def test_marking_one_point_twice_takes_one_place():
+    cached = CachedModel(model("qwen3_5"))
+    cached.forward(mx.array([1, 2, 3]))
+    cached.mark()
+    cached.mark()
+    assert [point.rows for point in cached._checkpoints._points] == [3]
 
 
 def test_where_all_rows_can_be_taken_back_a_mark_costs_nothing():
