@@ -69,9 +69,7 @@ class Engine:
         self.options = EngineOptions(**options)
         self._target = target
         self._vocabulary = vocabulary(target)
-        self.session = session or Session(
-            CachedModel(target.model, self.options.kv_bits, self._vocabulary)
-        )
+        self.session = session or Session(CachedModel(target.model, self.options.kv_bits, self._vocabulary))
         self.source = drafts.make(draft, target, self.options) if isinstance(draft, str) else draft
         self._decode = decoder(target.tokenizer)
         self._end_tokens = frozenset(target.tokenizer.eos_token_ids)
