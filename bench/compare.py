@@ -44,7 +44,8 @@ class Change:
 
 def compare(a: Record, b: Record) -> list[Change]:
     """Every way that both sweeps have, in the order of the first."""
-    here, there = _bootstrap(a, seed=0), _bootstrap(b, seed=1)
+    here, there = _bootstrap(a), _bootstrap(b)
+    apart = _bootstrap(b, seed=1)  # drawn by itself, as it was measured by itself
     places = {way.name: i for i, way in enumerate(b.design.ways)}
     changes = []
     for i, way in enumerate(a.design.ways):
@@ -58,7 +59,7 @@ def compare(a: Record, b: Record) -> list[Change]:
                 after=there.speed(j),
                 before_speedup=here.ratio(i, 0) if timed else None,
                 after_speedup=there.ratio(j, 0) if timed else None,
-                change=there.over(here, (j, 0), (i, 0)) if timed else None,
+                change=apart.over(here, (j, 0), (i, 0)) if timed else None,
             )
         )
     return changes
@@ -92,5 +93,5 @@ def as_table(changes: list[Change]) -> Table:
     )
 
 
-def _bootstrap(record: Record, seed: int) -> Bootstrap:
+def _bootstrap(record: Record, seed: int = 0) -> Bootstrap:
     return Bootstrap(timings_of(complete_blocks(record), record.design.ways), seed=seed)

@@ -154,7 +154,7 @@ def test_two_folders_are_compared(specchat: Any, target: Any, tmp_path: Path) ->
     outcome = specchat("bench", "compare", str(tmp_path / "a"), str(tmp_path / "b"))
     assert outcome.code == 0, outcome
     assert outcome.out.splitlines()[0].split() == ["way", "tok/s", "then", "speedup", "then", "change"]
-    found = json.loads(specchat("bench", "compare", str(tmp_path / "a"), str(tmp_path / "b"), "--json").out)
+    found = json.loads(specchat("bench", "compare", "--json", str(tmp_path / "a"), str(tmp_path / "b")).out)
     assert [way["way"] for way in found["ways"]][:2] == ["plain", "loop"]
     assert specchat("bench", "compare", str(tmp_path / "a"), str(tmp_path / "c")).code == 1
 
