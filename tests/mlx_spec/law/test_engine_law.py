@@ -159,7 +159,7 @@ def generate(monkeypatch: pytest.MonkeyPatch) -> Any:
             ),
             info=SimpleNamespace(context_length=64, vocab_size=target.vocabulary),
         )
-        one = Engine(toy, ToyDraftSource(source, dice), k=1)
+        one = Engine(toy, ToyDraftSource(source, dice), k=1, prefill_chunk=64)
         one._controller = ToyController(schedule)
         emitted: list[int] = []
         for event in one.generate(list(PROMPT), Sampling(temperature=1), Limits(max_tokens=length)):
