@@ -82,6 +82,7 @@ class MlxLm:
     def __init__(self, target: Loaded, draft: Loaded | None) -> None:
         self._target = target
         self._draft = draft
+        self._counts = Counts()
 
     def decode(self, task: Task) -> Iterator[Step]:
         options: dict[str, Any] = {
@@ -95,12 +96,24 @@ class MlxLm:
             mx.random.seed(task.sampling.seed)
         ends = self._target.tokenizer.eos_token_ids
         responses = stream_generate(self._target.model, self._target.tokenizer, task.tokens, **options)
+        # It hands out a round's tokens one by one, though they came at once: the first round's others
+        # would count as tokens that took no time. A token that was not drafted is a round's last one.
+        rounds, accepted = 0, 0
+        burst: list[int] = []
         for response in responses:
-            ended = response.token in ends
-            yield Step(0, []) if ended else Step(1, [response.token])
+            if response.token not in ends:
+                burst.append(response.token)
+                accepted += response.from_draft
+                if response.from_draft:
+                    continue
+            yield Step(len(burst), burst)
+            rounds += 1
+            burst = []
+        yield Step(len(burst), burst)
+        self._counts = Counts(rounds=rounds, accepted=accepted) if self._draft else Counts()
 
     def counts(self) -> Counts:
-        return Counts()  # it tells nothing of its rounds
+        return self._counts
 
     def forget(self) -> None:
         """Each answer has a cache of its own."""

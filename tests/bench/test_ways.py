@@ -129,6 +129,16 @@ def test_mlx_lm_plain_and_speculative_give_the_same_answer(pair: Pair) -> None:
     assert len({sample.digest for sample in found.values() if sample}) == 1
 
 
+def test_mlx_lms_rounds_count_as_bursts(pair: Pair) -> None:
+    found = peer_samples(replace(pair, draft=None), Ticks())
+    plain, theirs = found["mlx-lm"], found["mlx-lm self K=2"]
+    assert plain
+    assert theirs
+    assert set(plain.emitted) == {1}
+    assert theirs.emitted == [3] * 8
+    assert (theirs.counts.rounds, theirs.counts.accepted) == (8, 16)
+
+
 def test_a_draft_model_takes_the_place_of_self() -> None:
     names = [way.name for way in peers.peer_ways("model", drafts_with_model=True)]
     assert {"mlx-lm model K=2", "specchat model K=2", "specchat model auto"} < set(names)
