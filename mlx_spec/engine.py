@@ -58,6 +58,7 @@ class Engine:
         draft: DraftSource | str | None = "lookup",
         *,
         trace: TextIO | None = None,
+        session: Session | None = None,
         **options: Any,
     ) -> None:
         """Args:
@@ -65,6 +66,8 @@ class Engine:
             (context_length, vocab_size).
         draft: a source, the name of one that needs no loading, or None.
         trace: where to write one JSON line a round.
+        session: another engine's on the same target and with the same kv_bits, to go on from its
+            cache, one generation at a time; None begins a conversation of its own.
         **options: fields of `EngineOptions`, such as k and kv_bits.
 
         Raises:
@@ -73,7 +76,7 @@ class Engine:
         self.options = EngineOptions(**options)
         self._target = target
         self._vocabulary = vocabulary(target)
-        self.session = Session(CachedModel(target.model, self.options.kv_bits, self._vocabulary))
+        self.session = session or Session(CachedModel(target.model, self.options.kv_bits, self._vocabulary))
         self.source = drafts.make(draft, target, self.options) if isinstance(draft, str) else draft
         self._decode = decoder(target.tokenizer)
         self._end_tokens = frozenset(target.tokenizer.eos_token_ids)

@@ -1,4 +1,4 @@
-"""What block verification accepts over token-wise rejection, by K: `python -m bench.block_gain`.
+"""What block verification accepts over token-wise rejection, by K: `python -m bench.studies.block_gain`.
 
 Exact up to floating point, with nothing timed and nothing drawn but the pairs themselves: every draft
 of K tokens is enumerated. Given a draft X, token-wise rejection lets at least i tokens stand with

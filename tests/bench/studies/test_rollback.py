@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from bench.rollback import KINDS, measure
+from bench.studies.rollback import KINDS, measure
 
 
 @pytest.mark.parametrize("name", KINDS)

@@ -22,9 +22,10 @@ import mlx.nn as nn
 import numpy as np
 from mlx_lm.generate import speculative_generate_step
 
-from bench import report
-from bench.prompts import PROMPTS
-from bench.statistics import Estimate, rate, rate_ratio
+from bench.environment import environment
+from bench.prompts import builtin
+from bench.statistics import Estimate
+from bench.studies.rates import rate, rate_ratio
 from mlx_spec import EngineOptions, Sampling, acceptance, drafts
 from mlx_spec.caches import CachedModel
 from mlx_spec.drafts.base import DraftSource
@@ -145,9 +146,9 @@ def measure(
     overlap = Overlap()
     source = drafts.model_source(target, draft, EngineOptions(k=options.k))
     mx.random.seed(options.seed)
-    for i, text in enumerate(PROMPTS[: options.prompts]):
+    for i, asked in enumerate(builtin().quick().prompts[: options.prompts]):
         progress(f"prompt {i + 1} of {options.prompts}")
-        prompt = render_chat(target.tokenizer, [{"role": "user", "content": text}])
+        prompt = render_chat(target.tokenizer, asked.messages)
         for name, rule in rules.items():
             watched = overlap.watch(rule)
             seed = options.seed + i
@@ -181,14 +182,15 @@ def measure(
 def main(arguments: list[str]) -> int:
     """Measure and print the table and the JSON line; the exit code."""
     parser = argparse.ArgumentParser(
-        prog="python -m bench.acceptance", description="Compare acceptance at temperature 1."
+        prog="python -m bench.studies.acceptance", description="Compare acceptance at temperature 1."
     )
     add = parser.add_argument
     add("--model", default="builtin", help="the target, as float32")
     add("--drafts", nargs="+", choices=[AS_STORED, *REQUANTIZED], default=["4-bit", "3-bit"])
     add("--k", type=int, default=4, help="draft tokens a round")
     add("--tokens", type=int, default=40, help="tokens an answer, at most")
-    add("--prompts", type=int, default=4, choices=range(1, len(PROMPTS) + 1), metavar="N")
+    most = len(builtin().quick().prompts)
+    add("--prompts", type=int, default=4, choices=range(1, most + 1), metavar="N")
     add("--seed", type=int, default=0)
     options = parser.parse_args(arguments)
     target = load(options.model, dtype="float32")
@@ -210,9 +212,8 @@ def main(arguments: list[str]) -> int:
         if first["is_the_target"]:
             sys.stdout.write(f"{name:<22}has the target's own laws: an upper bound, not a draft\n")
     summary = {
-        "bench": "bench.acceptance",
-        "date": report.today(),
-        "machine": report.machine(),
+        "bench": "bench.studies.acceptance",
+        "environment": environment(),
         **{name: getattr(options, name) for name in ("model", "k", "tokens", "prompts", "seed")},
         "drafts": results,
     }

@@ -23,8 +23,8 @@ import mlx.core as mx
 import mlx.nn as nn
 from mlx_lm.utils import _get_classes
 
-from bench import report
-from bench.statistics import Timing, speedup
+from bench.environment import environment
+from bench.studies.rates import rate
 from mlx_spec.caches import CachedModel
 
 ROWS, KEPT = 5, 2
@@ -160,9 +160,9 @@ def measure(
         for context, block in timed.items():
             read[context].append(median(seconds for seconds, _ in block))
             back[context].append(median(seconds for _, seconds in block))
-    short, long = ([Timing(1, seconds) for seconds in back[context][1:]] for context in contexts)
+    short, long = (back[context][1:] for context in contexts)
     return {
-        "growth": asdict(speedup(short, long)),
+        "growth": asdict(rate(long, short)),
         "rollback_ms": {context: round(1e3 * median(seconds[1:]), 4) for context, seconds in back.items()},
         "forward_ms": {context: round(1e3 * median(seconds[1:]), 4) for context, seconds in read.items()},
     }
@@ -171,7 +171,8 @@ def measure(
 def main(arguments: list[str]) -> int:
     """Measure, print the table and the JSON line; the exit code."""
     parser = argparse.ArgumentParser(
-        prog="python -m bench.rollback", description="What a rollback costs after a short and a long text."
+        prog="python -m bench.studies.rollback",
+        description="What a rollback costs after a short and a long text.",
     )
     add = parser.add_argument
     add("--contexts", type=int, nargs=2, default=(1024, 16384), help="tokens before a round")
@@ -194,9 +195,8 @@ def main(arguments: list[str]) -> int:
         )
         sys.stdout.flush()
     summary = {
-        "bench": "bench.rollback",
-        "date": report.today(),
-        "machine": report.machine(),
+        "bench": "bench.studies.rollback",
+        "environment": environment(),
         "contexts": list(options.contexts),
         "blocks": options.blocks,
         "seed": options.seed,

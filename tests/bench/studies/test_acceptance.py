@@ -10,9 +10,9 @@ import pytest
 from readable import PROMPT, READABLE, without_ends
 from tiny import tiny_loaded
 
-from bench import acceptance as bench
-from bench import overhead
-from bench.statistics import rate, rate_ratio
+from bench.studies import acceptance as bench
+from bench.studies import overhead
+from bench.studies.rates import rate, rate_ratio
 from mlx_spec import EngineOptions, Sampling, acceptance, drafts
 from mlx_spec.sampling import Sampler
 

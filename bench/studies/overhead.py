@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -20,10 +19,10 @@ from typing import Any
 
 import mlx.core as mx
 
-from bench import report
-from bench.backends import BACKENDS, find_blas, measure_in_child
-from bench.prompts import PROMPTS
-from bench.statistics import Estimate, rate
+from bench.environment import environment
+from bench.prompts import builtin
+from bench.statistics import Estimate
+from bench.studies.rates import rate
 from mlx_spec import Sampling
 from mlx_spec.caches import CachedModel
 from mlx_spec.drafts.base import Draft
@@ -67,7 +66,7 @@ class Rounds:
         self._k = k
         self._clock = clock
         self._cached = CachedModel(target.model)
-        self._committed = render_chat(target.tokenizer, [{"role": "user", "content": PROMPTS[0]}])
+        self._committed = render_chat(target.tokenizer, builtin().prompts[0].messages)
         self._cached.prefill(self._committed[:-1], chunk=512)
         self._rows = self._cached.rows
 
@@ -135,43 +134,22 @@ def _shares(splits: list[Split]) -> dict[str, Any]:
 def main(arguments: list[str]) -> int:
     """Measure, print the table and the JSON line; the exit code."""
     parser = argparse.ArgumentParser(
-        prog="python -m bench.overhead", description="The share of warping and accepting in a round."
+        prog="python -m bench.studies.overhead", description="The share of warping and accepting in a round."
     )
     add = parser.add_argument
     add("--model", default="builtin", help="the target")
+    add("--dtype", choices=["float32", "float16", "bfloat16"], help="convert it (unset: as it is stored)")
     add("--k", type=int, default=4, help="draft tokens a round")
     add("--rounds", type=int, default=20, help="rounds of each sampling")
-    add(
-        "--blas",
-        default="auto",
-        help="library to preload for float32; auto is OpenBLAS, if installed (Linux)",
-    )
-    add("--backend", choices=BACKENDS, help="measure this one alone, with what is preloaded now")
     options = parser.parse_args(arguments)
-    backends: dict[str, Any] = {}
-    if options.backend:
-        target = load(options.model, dtype=BACKENDS[options.backend].dtype)
-        backends[options.backend] = measure(target, options.k, options.rounds)
-    else:
-        blas = find_blas() if options.blas == "auto" else options.blas
-        try:
-            for name in BACKENDS:
-                backends |= json.loads(measure_in_child("bench.overhead", name, arguments, blas))["backends"]
-        except subprocess.CalledProcessError as error:
-            return error.returncode
-    for backend, samplings in backends.items():
-        for name, row in samplings.items():
-            sys.stdout.write(
-                f"{backend:<12}{name:<22}lookup {_percent(row['lookup'])}, model {_percent(row['model'])}\n"
-            )
+    samplings = measure(load(options.model, dtype=options.dtype), options.k, options.rounds)
+    for name, row in samplings.items():
+        sys.stdout.write(f"{name:<22}lookup {_percent(row['lookup'])}, model {_percent(row['model'])}\n")
     summary = {
-        "bench": "bench.overhead",
-        "date": report.today(),
-        "machine": report.machine(),
-        "model": options.model,
-        "k": options.k,
-        "rounds": options.rounds,
-        "backends": backends,
+        "bench": "bench.studies.overhead",
+        "environment": environment(),
+        **{name: getattr(options, name) for name in ("model", "dtype", "k", "rounds")},
+        "samplings": samplings,
     }
     sys.stdout.write(f"{json.dumps(summary)}\n")
     return 0
