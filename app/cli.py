@@ -24,6 +24,7 @@ from mlx_spec.errors import SpecError
 COMMANDS = {
     "ask": "answer one prompt on stdout; piped text is added to the prompt",
     "audit": "compare plain and speculative decoding on this pair, token by token",
+    "plan": "predict the speed of a pair on a chip, before downloading anything",
     "paths": "show where config, data, models and caches are",
 }
 
