@@ -95,8 +95,18 @@ def size_of(text: str) -> Size:
 
     Raises:
         UnknownSize: it is not here, and its name does not tell parameters or bits.
-        ModelError: it is here, and damaged.
+        ModelError: it is here, and damaged or cannot be read.
     """
+    try:
+        return _of(text)
+    except OSError as error:
+        place = str(error.filename or text)[:200]
+        raise ModelError(
+            f"{place} cannot be used ({error.strerror or error}).", "Check the file and its permissions."
+        ) from error
+
+
+def _of(text: str) -> Size:
     name, _, stored = text.rpartition("@")
     if name and Storage.parse(stored):
         return _of_name(text)

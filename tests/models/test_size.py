@@ -101,6 +101,22 @@ def test_a_folder_without_quantization_is_plain(tmp_path: Path) -> None:
     assert (size.storage.kind, size.kv_bytes) == ("plain", 2 * 2 * 2 * 2 * 16)
 
 
+def test_what_was_fetched_before_is_measured_and_a_cut_download_goes_by_its_name(tmp_path: Path) -> None:
+    repository = tmp_path / "home/hub/models--org--Tiny-1B-4bit"
+    (repository / "refs").mkdir(parents=True)
+    (repository / "refs/main").write_text("abc")
+    (repository / "snapshots").mkdir()
+    write_folder(repository / "snapshots/abc", {"quantization": {"bits": 4}}, {"weight": 77})
+    assert size_of("org/Tiny-1B-4bit").nbytes == 77
+    (repository / "snapshots/abc/model.safetensors").unlink()
+    assert "by its name" in size_of("org/Tiny-1B-4bit").how
+
+
+def test_what_the_system_refuses_is_a_sentence() -> None:
+    with pytest.raises(ModelError, match="cannot be used"):
+        size_of("x" * 5000)
+
+
 def test_a_damaged_folder_is_a_sentence(tmp_path: Path) -> None:
     write_folder(tmp_path / "cut", {}, {"weight": 100})
     file = tmp_path / "cut/model.safetensors"
