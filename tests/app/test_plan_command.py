@@ -59,10 +59,11 @@ def test_a_curve_can_be_tried_out(specchat: Any) -> None:
 
 
 def test_an_installed_model_is_measured_and_context_counts(specchat: Any) -> None:
-    short = report(specchat, "plan", "builtin", "lookup", "--chip", "M4")
-    long = report(specchat, "plan", "builtin", "lookup", "--chip", "M4", "--context", "4096")
-    assert short["target"]["how"] == "by its files"
-    assert long["prediction"]["plain"]["mid"] < short["prediction"]["plain"]["mid"]
+    found = report(specchat, "plan", "builtin", "lookup", "--chip", "M4", "--context", "4096")
+    target = found["target"]
+    assert target["how"] == "by its files"
+    read = target["bytes_a_token"] + 4096 * target["kv_bytes_a_token"]
+    assert found["prediction"]["limit"] == pytest.approx(120e9 / read)
 
 
 @pytest.mark.parametrize(
