@@ -73,6 +73,6 @@ def test_one_cell_of_each_kind_meets_its_goals() -> None:
 
 
 def test_every_published_curve_starts_at_one_row_and_names_its_source() -> None:
-    for curve in published():
+    for curve in published().values():
         assert curve.rows[1] == 1
         assert curve.source
