@@ -11,7 +11,8 @@ from app.answer import dump
 from app.display import neutralise
 from app.errors import UsageError, did_you_mean
 from models import curves, plan
-from models.curves import Chip, Range
+from models.curves import Chip
+from models.range import Range
 from models.size import Size, size_of
 
 LOOKUP = "lookup"
@@ -21,17 +22,15 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("target", metavar="TARGET", help="7B@4bit, org/Qwen2.5-7B-Instruct-4bit, or a model")
     parser.add_argument("source", metavar="DRAFT", help="0.5B@4bit and the like, or lookup")
     parser.add_argument("--chip", metavar="NAME", help='such as "M4 Pro"')
-    low, mid, high = plan.UNSTATED_ACCEPTANCE.low, plan.UNSTATED_ACCEPTANCE.mid, plan.UNSTATED_ACCEPTANCE.high
+    usual = plan.UNSTATED_ACCEPTANCE
     parser.add_argument(
         "--acceptance",
         metavar="P[,P...]",
         help="probability that a draft token is accepted if those before it were; one for all positions, "
-        f"or one each, the last for the rest (unstated: {mid}, between {low} and {high})",
+        f"or one each, the last for the rest (unstated: {usual.mid}, between {usual.low} and {usual.high})",
     )
     parser.add_argument(
-        "--curve",
-        metavar="ID",
-        help=f"take this verification curve: {', '.join([*curves.usable(), curves.ROW_BY_ROW_ID])}",
+        "--curve", metavar="ID", help=f"take this verification curve: {', '.join(curves.curve_ids())}"
     )
     parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
 
@@ -40,14 +39,10 @@ def run(args: argparse.Namespace, given: config.Given) -> int:
     settings = config.read(given)
     chip = _chip(args.chip)
     hazards = _hazards(args.acceptance)
-    if args.curve is not None and args.curve not in (known := [*curves.usable(), curves.ROW_BY_ROW_ID]):
-        raise UsageError(
-            f"There is no curve {args.curve!r}.",
-            did_you_mean(args.curve, known) or f"One of: {', '.join(known)}.",
-        )
+    curve = _curve(args.curve)
     target = size_of(args.target)
     draft = None if args.source == LOOKUP else size_of(args.source)
-    expected = curves.expectation(chip, target, args.curve)
+    expected = curves.expectation(chip, target, curve)
     found = plan.predict(target, draft, chip, expected, hazards, settings.context or 0)
     rests = [*_sizes(target, draft), *expected.notes]
     unknown = _unknown(target, draft, hazards, settings.context)
@@ -80,6 +75,15 @@ def _chip(name: str | None) -> Chip:
     if chip is None:
         raise UsageError(f"Nothing is known of a chip {name[:40]!r}.", f"Known: {', '.join(known)}.")
     return chip
+
+
+def _curve(name: str | None) -> str | None:
+    known = curves.curve_ids()
+    if name is not None and name not in known:
+        raise UsageError(
+            f"There is no curve {name!r}.", did_you_mean(name, known) or f"One of: {', '.join(known)}."
+        )
+    return name
 
 
 def _hazards(text: str | None) -> list[float] | None:
@@ -143,13 +147,12 @@ def _unknown(target: Size, draft: Size | None, hazards: list[float] | None, cont
 
 
 def _sentence(found: plan.Plan) -> str:
-    by_k = {row.k: row for row in found.rows}
-    top = max(found.rows, key=lambda row: row.speedup.mid)
+    top = plan.fastest(found.rows)
     if found.verdict == "pays":
-        first, *others = found.best
-        alike = f"; K={', '.join(map(str, others))} cannot be told from it" if others else ""
+        first, *others = (row for row in found.rows if row.k in found.best)
+        alike = f"; K={', '.join(str(row.k) for row in others)} cannot be told from it" if others else ""
         return (
-            f"Speculation should pay: about {_x(by_k[first].speedup)} at K={first}{alike}. "
+            f"Speculation should pay: about {_about(first.speedup, 'x')} at K={first.k}{alike}. "
             f"What limits it most is {found.cause}."
         )
     cost = (
@@ -160,8 +163,8 @@ def _sentence(found: plan.Plan) -> str:
         return f"Speculation should lose at every K: {cost}. The cause is {found.cause}."
     lean = "more likely yes" if top.speedup.mid > 1 else "more likely no"
     return (
-        f"Whether speculation pays cannot be told ({lean}, about {_x(top.speedup)} at K={top.k}): {cost}. "
-        f"What matters most is {found.cause}. Measure it: `specchat bench`."
+        f"Whether speculation pays cannot be told ({lean}, about {_about(top.speedup, 'x')} at K={top.k}): "
+        f"{cost}. What matters most is {found.cause}. Measure it: `specchat bench`."
     )
 
 
@@ -171,8 +174,10 @@ def _span(numbers: Range) -> str:
     return f"{numbers.low:.2f} to {numbers.high:.2f}"
 
 
-def _x(numbers: Range) -> str:
-    return f"{numbers.mid:.2f}x ({numbers.low:.2f} to {numbers.high:.2f})"
+def _about(numbers: Range, unit: str = "") -> str:
+    likeliest = f"{numbers.mid:.2f}"
+    span = _span(numbers)
+    return likeliest + unit + (f" ({span})" if span != likeliest else "")
 
 
 def _text(
@@ -190,7 +195,7 @@ def _text(
     ]
     for row in found.rows:
         lines.append(
-            f"  {row.k}  {_cell(row.rows_cost):<22}{_cell(row.length):<22}{_x(row.speedup):<24}"
+            f"  {row.k}  {_about(row.rows_cost):<22}{_about(row.length):<22}{_about(row.speedup, 'x'):<24}"
             + ("never" if row.break_even is None else f"{row.break_even:.2f}")
         )
     lines += [
@@ -207,8 +212,3 @@ def _text(
         *(f"- {sentence}" for sentence in unknown),
     ]
     return "\n".join(lines) + "\n"
-
-
-def _cell(numbers: Range) -> str:
-    spread = numbers.high - numbers.low >= 0.005
-    return f"{numbers.mid:.2f}" + (f" ({numbers.low:.2f} to {numbers.high:.2f})" if spread else "")

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from models import curves, plan
-from models.curves import ROW_BY_ROW, ROW_BY_ROW_ID, Chip, Expectation, Range
+from models.curves import ROW_BY_ROW, ROW_BY_ROW_ID, Chip, Expectation
+from models.range import Range
 from models.size import size_of
 
 
@@ -71,8 +72,8 @@ def _predicted(row: dict[str, Any]) -> Range:
     assert cost is not None
     # Without a target its time is unknown, and a round's own overhead is nothing beside any usual one.
     seconds = plan.plain_seconds(size_of(row["target"]).read, chip) if row["target"] else None
-    overhead = Range(*([plan.ROUND_OVERHEAD.mid / seconds.mid if seconds else 0.0] * 3))
-    return plan.speedup(_length(row), cost, row["k"], _draft_cost(row, chip), overhead)
+    overhead = Range.exactly(plan.ROUND_OVERHEAD.mid / seconds.mid if seconds else 0.0)
+    return _length(row) / plan.round_cost(cost, row["k"], _draft_cost(row, chip), overhead)
 
 
 def _expected(row: dict[str, Any], chip: Chip) -> Expectation:
@@ -103,9 +104,9 @@ def _draft_cost(row: dict[str, Any], chip: Chip) -> Range:
 def _length(row: dict[str, Any]) -> Range:
     k = row["k"]
     if "rate" in row:
-        return Range(*([1 + k * row["rate"]] * 3))
+        return Range.exactly(1 + k * row["rate"])
     if "share" in row:
-        return Range(*([1 / (1 - row["share"])] * 3))
+        return Range.exactly(1 / (1 - row["share"]))
     return plan.lengths(row.get("hazards"), k)
 
 
@@ -146,11 +147,11 @@ def _line(pair: Pair) -> str:
 def _decode_line(row: dict[str, Any]) -> str:
     chip = Chip.parse(row["chip"])
     assert chip is not None
-    seconds = plan.plain_seconds(size_of(row["model"]).read, chip)
-    low, mid, high = (1 / seconds.high, 1 / seconds.mid, 1 / seconds.low)
+    speed = Range.exactly(1) / plan.plain_seconds(size_of(row["model"]).read, chip)
     return (
-        f"| {row['chip']} | {row['model']} | {row['tok_s']:.1f} | {mid:.1f} ({low:.1f} to {high:.1f}) "
-        f"| {mid / row['tok_s'] - 1:+.0%} | {row['source']} |"
+        f"| {row['chip']} | {row['model']} | {row['tok_s']:.1f} "
+        f"| {speed.mid:.1f} ({speed.low:.1f} to {speed.high:.1f}) "
+        f"| {speed.mid / row['tok_s'] - 1:+.0%} | {row['source']} |"
     )
 
 

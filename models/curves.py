@@ -9,12 +9,13 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from models.range import Range
 from models.size import Size, Storage
 
 # One chip's own curve, reported twice, differs by up to 8%. Between chips nobody has published enough.
@@ -22,26 +23,7 @@ OWN_SPREAD, STAND_IN_SPREAD = 0.10, 0.25
 # Rows one by one: the rule says 1; reports from an M1 Ultra lie at 0.8 to 0.95 of it.
 ROW_BY_ROW = (0.8, 1.0)
 ROW_BY_ROW_ID = "row-by-row"
-_SERIAL_LIMIT = {"": 6, "Ultra": 12}  # rows, on M1 and M2, from which tiles read the weights once
 _LONGEST = 32  # rows up to which a tiled product stays flat
-
-
-@dataclass(frozen=True)
-class Range:
-    """A number that is not known well.
-
-    Attributes:
-        low, mid, high: the smallest, the likeliest and the largest that is expected.
-    """
-
-    low: float
-    mid: float
-    high: float
-
-    @classmethod
-    def spanning(cls, values: Sequence[float]) -> Range:
-        """From the smallest to the largest of positive values, with their geometric middle."""
-        return cls(min(values), math.sqrt(min(values) * max(values)), max(values))
 
 
 @dataclass(frozen=True)
@@ -63,8 +45,7 @@ class Chip:
     @classmethod
     def parse(cls, text: str) -> Chip | None:
         """The chip that `text` names, such as "M4 Pro", "m4pro" or "Apple M4 Pro"; None for others."""
-        plain = re.sub(r"[\s_-]|^apple", "", text.strip().lower())
-        plain = plain.removeprefix("apple")
+        plain = re.sub(r"[\s_-]", "", text.lower()).removeprefix("apple")
         return next((_chip(name) for name in chip_names() if name.replace(" ", "").lower() == plain), None)
 
 
@@ -131,7 +112,7 @@ class Expectation:
         if not ranges:
             return None
         if self.experts:
-            ranges.append(Range(rows, rows, rows))
+            ranges.append(Range.exactly(rows))
         low, high = min(each.low for each in ranges), max(each.high for each in ranges)
         return Range(low, math.prod(each.mid for each in ranges) ** (1 / len(ranges)), high)
 
@@ -175,7 +156,7 @@ def _of_storage(chip: Chip, storage: Storage) -> Expectation:
         own = tuple(curve for curve in _of_weights(storage) if curve.chip == chip.name)
         notes = [
             "No curve is published for this generation. MLX's kernels read affine weights once a row here, "
-            f"up to {_SERIAL_LIMIT[_ultra(chip)] - 1} rows, and in tiles from there on: "
+            f"up to {_serial_limit(chip) - 1} rows, and in tiles from there on: "
             "an expectation from the source, not a measurement."
         ]
         if own:
@@ -186,12 +167,13 @@ def _of_storage(chip: Chip, storage: Storage) -> Expectation:
     return _wide(chip, storage)
 
 
-def _ultra(chip: Chip) -> str:
-    return chip.tier if chip.tier == "Ultra" else ""
+def _serial_limit(chip: Chip) -> int:
+    """Rows from which tiles read the weights once, on M1 and M2."""
+    return 12 if chip.tier == "Ultra" else 6
 
 
 def _row_by_row(chip: Chip, published: tuple[Curve, ...], notes: tuple[str, ...]) -> Expectation:
-    return Expectation(published, OWN_SPREAD, _SERIAL_LIMIT[_ultra(chip)], False, notes)
+    return Expectation(published, OWN_SPREAD, _serial_limit(chip), False, notes)
 
 
 def _wide(chip: Chip, storage: Storage) -> Expectation:
@@ -246,6 +228,11 @@ def published() -> dict[str, Curve]:
 def usable() -> dict[str, Curve]:
     """Those that a prediction may rest on, by id."""
     return {name: curve for name, curve in published().items() if not curve.unfit}
+
+
+def curve_ids() -> list[str]:
+    """What `expectation` takes as a curve."""
+    return [*usable(), ROW_BY_ROW_ID]
 
 
 def chip_names() -> list[str]:

@@ -8,11 +8,12 @@ hazards. Every constant is a range, and the ranges are wide: only a measurement 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from models.curves import Chip, Expectation, Range
+from models.curves import Chip, Expectation
+from models.range import Range
 from models.size import Size
 
 # Share of the bandwidth that decoding reaches, and seconds a forward pass costs besides reading:
@@ -74,33 +75,25 @@ class Plan:
         return asdict(self)
 
 
-def pass_seconds(read: float, chip: Chip, efficiency: float, overhead: float) -> float:
-    """Seconds of a forward pass over one row that reads `read` bytes."""
-    return read / (chip.bandwidth * efficiency) + overhead
-
-
 def efficiency_of(chip: Chip) -> Range:
     """Share of the bandwidth that decoding is expected to reach."""
     return EFFICIENCY_ULTRA if chip.tier == "Ultra" else EFFICIENCY
 
 
 def plain_seconds(read: float, chip: Chip) -> Range:
-    """Seconds of a plain token."""
-    share = efficiency_of(chip)
-    return Range(
-        pass_seconds(read, chip, share.high, PASS_OVERHEAD.low),
-        pass_seconds(read, chip, share.mid, PASS_OVERHEAD.mid),
-        pass_seconds(read, chip, share.low, PASS_OVERHEAD.high),
-    )
+    """Seconds of a forward pass over one row, so of a plain token, that reads `read` bytes."""
+    return Range.exactly(read / chip.bandwidth) / efficiency_of(chip) + PASS_OVERHEAD
 
 
 def draft_cost(draft: float, target: float, chip: Chip) -> Range:
     """c, given the bytes that a draft token and a target token read; 0 for a draft that reads none."""
     if not draft:
-        return Range(0.0, 0.0, 0.0)
+        return Range.exactly(0.0)
 
+    # Not a quotient of ranges: both models meet the same efficiency and the same overhead.
     def ratio(share: float, overhead: float) -> float:
-        return pass_seconds(draft, chip, share, overhead) / pass_seconds(target, chip, share, overhead)
+        moved = chip.bandwidth * share * overhead  # bytes that could be read meanwhile
+        return (draft + moved) / (target + moved)
 
     share = efficiency_of(chip)
     corners = [ratio(s, o) for s in (share.low, share.high) for o in (PASS_OVERHEAD.low, PASS_OVERHEAD.high)]
@@ -116,13 +109,9 @@ def acceptance_length(hazards: Sequence[float], k: int) -> float:
     return total
 
 
-def speedup(length: Range, rows_cost: Range, k: int, c: Range, overhead: Range) -> Range:
-    """Tokens of a round over what the round costs in plain tokens."""
-    return Range(
-        length.low / (rows_cost.high + k * c.high + overhead.high),
-        length.mid / (rows_cost.mid + k * c.mid + overhead.mid),
-        length.high / (rows_cost.low + k * c.low + overhead.low),
-    )
+def round_cost(rows_cost: Range, k: int, c: Range, overhead: Range) -> Range:
+    """A round of K drafts in plain tokens."""
+    return rows_cost + c * k + overhead
 
 
 def predict(
@@ -152,22 +141,16 @@ def predict(
     drafting = draft.read + context * (draft.kv_bytes or 0) if draft else 0.0
     seconds = plain_seconds(read, chip)
     c = draft_cost(drafting, read, chip)
-    overhead = Range(
-        ROUND_OVERHEAD.low / seconds.high, ROUND_OVERHEAD.mid / seconds.mid, ROUND_OVERHEAD.high / seconds.low
-    )
+    overhead = ROUND_OVERHEAD / seconds
 
     def row(k: int, rows_cost: Range) -> Row:
-        def at(acceptance: float) -> float:
-            cost = rows_cost.mid + k * c.mid + overhead.mid
-            return acceptance_length([acceptance], k) / cost
-
-        length = lengths(hazards, k)
-        return Row(k, rows_cost, length, speedup(length, rows_cost, k, c, overhead), _root(at))
+        length, cost = lengths(hazards, k), round_cost(rows_cost, k, c, overhead)
+        return Row(k, rows_cost, length, length / cost, break_even(k, cost.mid))
 
     rows = tuple(row(k, cost) for k in range(1, MOST_DRAFTS + 1) if (cost := expected.at(k + 1)))
-    top = max(rows, key=lambda each: each.speedup.mid)
+    top = fastest(rows)
     return Plan(
-        plain=Range(1 / seconds.high, 1 / seconds.mid, 1 / seconds.low),
+        plain=Range.exactly(1) / seconds,
         limit=chip.bandwidth / read,
         c=c,
         rows=rows,
@@ -177,22 +160,26 @@ def predict(
     )
 
 
+def fastest(rows: Sequence[Row]) -> Row:
+    """The row whose likeliest speedup is the largest."""
+    return max(rows, key=lambda row: row.speedup.mid)
+
+
 def lengths(hazards: Sequence[float] | None, k: int) -> Range:
     """Acceptance length at K; a range if the hazards are not stated."""
     if hazards is None:
-        return Range(*(acceptance_length([a], k) for a in asdict(UNSTATED_ACCEPTANCE).values()))
-    length = acceptance_length(hazards, k)
-    return Range(length, length, length)
+        return UNSTATED_ACCEPTANCE.map(lambda hazard: acceptance_length([hazard], k))
+    return Range.exactly(acceptance_length(hazards, k))
 
 
-def _root(value: Callable[[float], float]) -> float | None:
-    """Where a growing function of a probability reaches 1, or None."""
-    if value(1.0) < 1:
+def break_even(k: int, cost: float) -> float | None:
+    """The constant hazard at which a round of K drafts brings `cost` tokens; None if none does."""
+    if k + 1 < cost:
         return None
     low, high = 0.0, 1.0
     while high - low > 1e-4:
         middle = (low + high) / 2
-        low, high = (middle, high) if value(middle) < 1 else (low, middle)
+        low, high = (middle, high) if acceptance_length([middle], k) < cost else (low, middle)
     return high
 
 

@@ -121,13 +121,11 @@ def _of(text: str) -> Size:
             raise
     if reference.kind == "builtin":
         return _of_gguf(builtin.find(), builtin.NAME)
+    if reference.path is None:
+        return _of_repository(reference)
     if reference.kind == "gguf":
-        assert reference.path is not None
         return _of_gguf(reference.path, reference.path.stem)
-    if reference.kind == "folder":
-        assert reference.path is not None
-        return _of_folder(reference.path, reference.path.resolve().name)
-    return _of_repository(reference)
+    return _of_folder(reference.path, reference.path.resolve().name)
 
 
 def _of_repository(reference: Reference) -> Size:
@@ -150,22 +148,27 @@ def _of_name(text: str) -> Size:
     total = _first(words, r"(\d+(?:\.\d+)?)([bm])")
     active = _first(words, r"a(\d+(?:\.\d+)?)([bm])")
     storage = next((found for word in reversed(words) if (found := Storage.parse(word))), None)
-    sound = total is not None and 0 < total <= _LARGEST and (active is None or 0 < active <= total)
-    if total is None or storage is None or not sound:
-        lacks = "how many parameters it has" if not sound else "how its weights are stored"
-        raise UnknownSize(
-            f"{text[:80]!r} is not on this machine, and the name does not tell {lacks}.",
-            "Write a size, such as 7B@4bit, 0.5B@bf16 or 30B-A3B@4bit.",
-        )
+    if total is None or not 0 < total <= _LARGEST or not (active is None or 0 < active <= total):
+        raise _untold(text, "how many parameters it has")
+    if storage is None:
+        raise _untold(text, "how its weights are stored")
     nbytes = total * 1e9 * storage.bits / 8
     return Size(
         name=name,
         nbytes=nbytes,
         read=nbytes if active is None else active * 1e9 * storage.bits / 8,
         storage=storage,
-        how=f"{total:g} billion parameters by its name, {storage.bits:g} bits each with their scales"
+        how=f"{total:g} billion parameters by its name, {storage.bits:g} bits each"
+        + ("" if storage.kind == "plain" else " with their scales")
         + (f", of which {active:g} billion are active" if active else ""),
         experts=active is not None,
+    )
+
+
+def _untold(text: str, what: str) -> UnknownSize:
+    return UnknownSize(
+        f"{text[:80]!r} is not on this machine, and the name does not tell {what}.",
+        "Write a size, such as 7B@4bit, 0.5B@bf16 or 30B-A3B@4bit.",
     )
 
 

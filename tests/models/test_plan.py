@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models import curves, plan
-from models.curves import Chip, Range, expectation
+from models.curves import Chip, expectation
 from models.plan import Plan, acceptance_length, draft_cost, predict
+from models.range import Range
 from models.size import Size, size_of
 
 TARGET, DRAFT = size_of("7B@4bit"), size_of("0.5B@4bit")
