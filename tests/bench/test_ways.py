@@ -101,6 +101,16 @@ def test_rounds_are_split_into_drafting_verifying_and_the_rest(pair: Pair) -> No
         assert split.rest_s > 0
 
 
+def test_auto_measures_in_the_time_after_its_warm_up_and_keeps_it(pair: Pair) -> None:
+    decoders = engine_decoders(pair, [Way(PLAIN), Way("lookup auto", "lookup", "auto")], True)
+    assert Bench(decoders, clock=Clock()).warm_up(PLAIN, TASK)
+    auto = decoders["lookup auto"]
+    before = auto.engine.learnt()["depths"]
+    auto.forget()
+    assert before
+    assert auto.engine.learnt()["depths"] == before
+
+
 def test_watching_an_engine_leaves_no_trace(pair: Pair) -> None:
     way = Way("self K=2", "self", 2)
     engine = pair.engine(way)
