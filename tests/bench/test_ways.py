@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -17,7 +18,7 @@ from bench.design import LOOP, PLAIN, Task, Turn, Way, sweep_ways
 from bench.measure import Bench
 from bench.sample import Sample
 from bench.split import measure_splits
-from bench.ways import Pair, engine_decoders
+from bench.ways import EngineDecoder, Pair, engine_decoders
 from mlx_spec import EngineOptions, Sampling
 
 WAYS = sweep_ways(["lookup", "self", "model"], [3])
@@ -101,14 +102,18 @@ def test_rounds_are_split_into_drafting_verifying_and_the_rest(pair: Pair) -> No
         assert split.rest_s > 0
 
 
-def test_auto_measures_in_the_time_after_its_warm_up_and_keeps_it(pair: Pair) -> None:
-    decoders = engine_decoders(pair, [Way(PLAIN), Way("lookup auto", "lookup", "auto")], True)
-    assert Bench(decoders, clock=Clock()).warm_up(PLAIN, TASK)
-    auto = decoders["lookup auto"]
-    before = auto.engine.learnt()["depths"]
-    auto.forget()
-    assert before
-    assert auto.engine.learnt()["depths"] == before
+@pytest.mark.parametrize(("k", "calls", "made"), [("auto", 9, 5), ("auto", 3, 3), (4, 9, 0)])
+def test_auto_measures_while_nobody_waits_until_the_time_is_over(k: Any, calls: int, made: int) -> None:
+    measured: list[int] = []
+
+    def measure() -> Iterator[None]:
+        for i in range(calls):
+            measured.append(i)
+            yield
+
+    engine: Any = SimpleNamespace(options=EngineOptions(k=k), measure=measure)
+    EngineDecoder(engine).rest(lambda: len(measured) == 5)
+    assert len(measured) == made
 
 
 def test_watching_an_engine_leaves_no_trace(pair: Pair) -> None:
