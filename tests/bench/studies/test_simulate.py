@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from bench import simulate, virtual
-from bench.simulate import Row, Setting
+from bench.studies import simulate, virtual
+from bench.studies.simulate import Row, Setting
 from models.curves import published
 
 FEW = Setting(tokens=300, seeds=2)

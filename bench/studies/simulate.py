@@ -19,8 +19,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import get_args
 
-from bench import virtual
-from bench.virtual import Drift
+from bench.studies import virtual
+from bench.studies.virtual import Drift
 from mlx_spec.policy.auto import K_MAX, AutoK
 from models.curves import published
 
@@ -198,7 +198,7 @@ def put(lines: Sequence[str], document: Path) -> None:
 
 def run(argv: Sequence[str]) -> int:
     """Play the table that the arguments ask for; print its summary."""
-    parser = argparse.ArgumentParser(prog="python -m bench.simulate", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m bench.studies.simulate", description=__doc__)
     names = list(published())
     default = Setting()
     parser.add_argument("--curve", action="append", choices=names, help="one of them; all by default")
