@@ -141,7 +141,7 @@ def generate(monkeypatch: pytest.MonkeyPatch) -> Any:
     """A function that plays one generation of the real engine over toys."""
     monkeypatch.setattr(engine_module, "CachedModel", ToyCachedModel)
     monkeypatch.setattr(engine_module, "parameter_bytes", lambda model: 0)
-    monkeypatch.setattr("mlx_spec.device.weights", lambda model: None)
+    monkeypatch.setattr("mlx_spec.measuring.device.weights", lambda model: None)
     monkeypatch.setattr(mx, "async_eval", lambda *arrays: None)
 
     def play(

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from mlx_spec.measured import Measured, bucket
+from mlx_spec.measuring.measured import Measured, bucket
 from mlx_spec.policy.auto import AutoK
 from mlx_spec.policy.controller import Controller, FixedK
 

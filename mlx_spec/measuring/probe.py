@@ -19,7 +19,7 @@ import mlx.core as mx
 
 from mlx_spec.caches import CachedModel
 from mlx_spec.drafts.base import Draft, DraftSource
-from mlx_spec.measured import Block, Measured, summarize
+from mlx_spec.measuring.measured import Block, Measured, summarize
 from mlx_spec.plain import PlainDecoder
 from mlx_spec.round import verify
 from mlx_spec.sampling import Sampler

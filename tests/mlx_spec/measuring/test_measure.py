@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from tiny import tiny_loaded
 
-from mlx_spec import Engine, Limits, measured, probe
+from mlx_spec import Engine, Limits
+from mlx_spec.measuring import measured, probe
 from mlx_spec.policy.auto import K_MAX, AutoK
 from mlx_spec.policy.costs import Costs, CostTable
 from mlx_spec.policy.step import Step

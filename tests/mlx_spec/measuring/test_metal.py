@@ -6,8 +6,8 @@ import mlx.nn as nn
 import pytest
 from tiny import tiny_loaded
 
-from mlx_spec.device import explain
-from mlx_spec.metal import device, expected
+from mlx_spec.measuring.device import explain
+from mlx_spec.measuring.metal import device, expected
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from typing import Any
 import mlx.core as mx
 import mlx.nn as nn
 
-from mlx_spec.metal import Device, device, expected
+from mlx_spec.measuring.metal import Device, device, expected
 
 
 def this_device() -> Device:

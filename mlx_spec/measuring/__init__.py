@@ -1,0 +1,1 @@
+"""What the backend's steps cost: measured, kept, and explained by its kernels."""
