@@ -16,7 +16,6 @@ import mlx.core as mx
 
 from mlx_spec import drafts, snapshot
 from mlx_spec.caches import CachedModel, parameter_bytes
-from mlx_spec.diagnose import Diagnosis, Verdict
 from mlx_spec.drafts.base import DraftSource
 from mlx_spec.errors import EmptyPrompt, PromptTooLong, SpecError
 from mlx_spec.events import Round
@@ -36,6 +35,7 @@ from mlx_spec.sampling import Sampler
 from mlx_spec.session import Session
 from mlx_spec.text import TextStream, decoder, vocabulary
 from mlx_spec.trace import Trace
+from mlx_spec.verdict.diagnose import Diagnosis, Verdict
 
 USUAL_ROWS = 5  # of a verification, where something is to be said of any
 

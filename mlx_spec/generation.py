@@ -8,8 +8,6 @@ from dataclasses import replace
 
 import mlx.core as mx
 
-from mlx_spec import wording
-from mlx_spec.diagnose import Diagnosis
 from mlx_spec.drafts.base import NOTHING, DraftSource
 from mlx_spec.errors import BrokenInvariant
 from mlx_spec.events import FinishReason, Round
@@ -27,6 +25,8 @@ from mlx_spec.sampling import Sampler
 from mlx_spec.session import Session
 from mlx_spec.text import Released, TextStream
 from mlx_spec.trace import Trace
+from mlx_spec.verdict import wording
+from mlx_spec.verdict.diagnose import Diagnosis
 
 JUDGE_EVERY = 16  # rounds between verdicts; one takes more time than a plain step may spare
 CLEAR_EVERY = 256  # rounds between returns of MLX's unused buffers to the system

@@ -16,10 +16,10 @@ from app.assistant import Progress, PromptProgress
 from app.template import Message
 from app.thinking import Markers
 from app.worker import Worker
-from mlx_spec.diagnose import Verdict
 from mlx_spec.errors import SpecError
 from mlx_spec.events import FinishReason, Round
 from mlx_spec.metrics import Metrics
+from mlx_spec.verdict.diagnose import Verdict
 
 Piece = tuple[str, str]
 DRAFT, TARGET, PLAIN = "draft:lookup", "target", "plain"

@@ -16,7 +16,7 @@ from textual.widgets import Static
 from app.display import neutralise
 from app.events import Snapshot
 from app.tui import palette, plot, verdict
-from mlx_spec.diagnose import Verdict
+from mlx_spec.verdict.diagnose import Verdict
 
 WIDTH = 42  # cells, frame included
 ROOMY = 26  # lines that hold everything

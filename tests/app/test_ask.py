@@ -14,9 +14,9 @@ from scripted import ScriptedAssistant as Scripted
 from scripted import plain
 
 from app.thinking import Markers
-from mlx_spec.diagnose import Verdict
 from mlx_spec.errors import CacheMismatch, PairMismatch, PromptTooLong, SpecError
 from mlx_spec.events import Round
+from mlx_spec.verdict.diagnose import Verdict
 from models.errors import ModelError, ModelMissing
 
 DRAFT = "draft:lookup"

@@ -8,12 +8,12 @@ import mlx.core as mx
 from tiny import tiny_loaded
 
 from mlx_spec import Engine, Limits
-from mlx_spec.diagnose import Verdict
 from mlx_spec.drafts.base import Draft
 from mlx_spec.drafts.model import ModelDraft
 from mlx_spec.generation import JUDGE_EVERY
 from mlx_spec.policy.controller import State
 from mlx_spec.policy.step import Step
+from mlx_spec.verdict.diagnose import Verdict
 
 PROMPT = [30, 31, 32, 33, 40]
 

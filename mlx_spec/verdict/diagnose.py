@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 
-from mlx_spec import counterfactual, wording
 from mlx_spec.policy.auto import AutoK
 from mlx_spec.policy.controller import FixedK, Off
 from mlx_spec.policy.hazards import emitted
 from mlx_spec.policy.record import Record
+from mlx_spec.verdict import counterfactual, wording
 
 Kind = Literal["measuring", "paying", "parked", "slower", "off"]
 Cause = Literal["verification", "cliff", "draft", "acceptance", "overhead", "context", "user", "pair"]
