@@ -19,7 +19,7 @@ from app.template import Message, Template
 from bench import prompts as prompt_sets
 
 if TYPE_CHECKING:
-    from mlx_spec.audit import Audit
+    from mlx_spec.checks.audit import Audit
 
 TOKENS = 32  # of each answer
 # Some repeat themselves, so that a lookup draft has something to be right and wrong about.
@@ -71,7 +71,7 @@ def run(args: argparse.Namespace, given: config.Given) -> int:
         tell("warning", warning)
 
     # Only now: it imports MLX.
-    from mlx_spec.audit import Audit
+    from mlx_spec.checks.audit import Audit
 
     tokens = args.tokens if settings.max_tokens == -1 else min(args.tokens, settings.max_tokens)
     assert pair.source is not None  # "none" was refused

@@ -16,10 +16,11 @@ import mlx.core as mx
 
 from mlx_spec import drafts, snapshot
 from mlx_spec.caches import CachedModel, parameter_bytes
+from mlx_spec.checks.exactness import StrictVerifier
+from mlx_spec.checks.paranoid import Paranoid
 from mlx_spec.drafts.base import DraftSource
 from mlx_spec.errors import EmptyPrompt, PromptTooLong, SpecError
 from mlx_spec.events import Round
-from mlx_spec.exactness import StrictVerifier
 from mlx_spec.generation import Generation
 from mlx_spec.identity import identity
 from mlx_spec.measuring.backend import Backend
@@ -27,7 +28,6 @@ from mlx_spec.measuring.device import explain, facts, this_device
 from mlx_spec.measuring.probe import MOST_BLOCKS, Probe
 from mlx_spec.metrics import Metrics
 from mlx_spec.options import EngineOptions, Limits, Sampling
-from mlx_spec.paranoid import Paranoid
 from mlx_spec.policy.auto import AutoK
 from mlx_spec.policy.controller import FixedK, Off
 from mlx_spec.reading import Reading, chunk_size

@@ -8,13 +8,13 @@ from dataclasses import replace
 
 import mlx.core as mx
 
+from mlx_spec.checks.exactness import StrictVerifier
+from mlx_spec.checks.paranoid import Paranoid
 from mlx_spec.drafts.base import NOTHING, DraftSource
 from mlx_spec.errors import BrokenInvariant
 from mlx_spec.events import FinishReason, Round
-from mlx_spec.exactness import StrictVerifier
 from mlx_spec.metrics import Metrics
 from mlx_spec.noise import Noise
-from mlx_spec.paranoid import Paranoid
 from mlx_spec.plain import PlainDecoder
 from mlx_spec.policy.auto import AutoK
 from mlx_spec.policy.controller import FixedK, Off, State

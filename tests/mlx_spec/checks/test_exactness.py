@@ -11,7 +11,7 @@ from recorded import Recorded
 from tiny import tiny_loaded
 
 from mlx_spec import Engine, Limits, Sampling
-from mlx_spec.exactness import row_noise
+from mlx_spec.checks.exactness import row_noise
 
 
 @pytest.fixture(scope="module")

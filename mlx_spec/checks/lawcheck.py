@@ -15,8 +15,9 @@ from typing import cast
 import mlx.core as mx
 import numpy as np
 
-from mlx_spec import acceptance, chisquare
+from mlx_spec import acceptance
 from mlx_spec.caches import CachedModel
+from mlx_spec.checks import chisquare
 from mlx_spec.drafts.base import DraftSource
 from mlx_spec.noise import Noise
 from mlx_spec.reading import Reading

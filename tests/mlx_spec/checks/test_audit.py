@@ -13,8 +13,8 @@ from recorded import Recorded
 from tiny import tiny_loaded
 
 from mlx_spec import EngineOptions, Sampling, acceptance, drafts
-from mlx_spec.audit import Audit
 from mlx_spec.caches import CachedModel
+from mlx_spec.checks.audit import Audit
 from mlx_spec.drafts.lookup import Lookup
 from mlx_spec.errors import SpecError
 from mlx_spec.policy.auto import K_MAX

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mlx_spec.chisquare import detectable, fit, survival
+from mlx_spec.checks.chisquare import detectable, fit, survival
 
 
 @pytest.mark.parametrize(

@@ -13,13 +13,13 @@ from typing import Any, Literal, cast
 
 import mlx.core as mx
 
-from mlx_spec import lawcheck
 from mlx_spec.caches import CachedModel
+from mlx_spec.checks import lawcheck
+from mlx_spec.checks.exactness import near_tie_band, row_noise
+from mlx_spec.checks.lawcheck import LawCheck
 from mlx_spec.drafts.base import DraftSource
 from mlx_spec.engine import Engine
 from mlx_spec.errors import SpecError
-from mlx_spec.exactness import near_tie_band, row_noise
-from mlx_spec.lawcheck import LawCheck
 from mlx_spec.noise import Noise
 from mlx_spec.options import EngineOptions, Limits, Sampling
 from mlx_spec.policy.auto import K_MAX
