@@ -11,8 +11,8 @@ from bench.design import LOOP, Task, Way
 from bench.sample import Counts
 from mlx_spec import Engine, EngineOptions, Limits, drafts
 from mlx_spec.drafts.base import NOTHING, Draft, DraftSource
+from mlx_spec.law.sampling import Sampler
 from mlx_spec.reading import Reading
-from mlx_spec.sampling import Sampler
 from mlx_spec.session import Session
 from models.loaded import Loaded
 

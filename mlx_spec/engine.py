@@ -23,6 +23,7 @@ from mlx_spec.errors import EmptyPrompt, PromptTooLong, SpecError
 from mlx_spec.events import Round
 from mlx_spec.generation import Generation
 from mlx_spec.identity import identity
+from mlx_spec.law.sampling import Sampler
 from mlx_spec.measuring.backend import Backend
 from mlx_spec.measuring.device import explain, facts, this_device
 from mlx_spec.measuring.probe import MOST_BLOCKS, Probe
@@ -31,7 +32,6 @@ from mlx_spec.options import EngineOptions, Limits, Sampling
 from mlx_spec.policy.auto import AutoK
 from mlx_spec.policy.controller import FixedK, Off
 from mlx_spec.reading import Reading, chunk_size
-from mlx_spec.sampling import Sampler
 from mlx_spec.session import Session
 from mlx_spec.text import TextStream, decoder, vocabulary
 from mlx_spec.trace import Trace

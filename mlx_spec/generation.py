@@ -13,15 +13,15 @@ from mlx_spec.checks.paranoid import Paranoid
 from mlx_spec.drafts.base import NOTHING, DraftSource
 from mlx_spec.errors import BrokenInvariant
 from mlx_spec.events import FinishReason, Round
+from mlx_spec.law.noise import Noise
+from mlx_spec.law.sampling import Sampler
 from mlx_spec.metrics import Metrics
-from mlx_spec.noise import Noise
 from mlx_spec.plain import PlainDecoder
 from mlx_spec.policy.auto import AutoK
 from mlx_spec.policy.controller import FixedK, Off, State
 from mlx_spec.policy.step import Step
 from mlx_spec.reading import Reading
 from mlx_spec.round import Outcome, verify
-from mlx_spec.sampling import Sampler
 from mlx_spec.session import Session
 from mlx_spec.text import Released, TextStream
 from mlx_spec.trace import Trace

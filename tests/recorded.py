@@ -7,8 +7,8 @@ from collections.abc import Collection, Sequence
 import mlx.core as mx
 
 from mlx_spec.drafts.base import Draft
+from mlx_spec.law.sampling import Sampler
 from mlx_spec.reading import Reading
-from mlx_spec.sampling import Sampler
 
 
 class Recorded:

@@ -20,11 +20,11 @@ from mlx_spec.checks.lawcheck import LawCheck
 from mlx_spec.drafts.base import DraftSource
 from mlx_spec.engine import Engine
 from mlx_spec.errors import SpecError
-from mlx_spec.noise import Noise
+from mlx_spec.law.noise import Noise
+from mlx_spec.law.sampling import Sampler
 from mlx_spec.options import EngineOptions, Limits, Sampling
 from mlx_spec.policy.auto import K_MAX
 from mlx_spec.reading import chunk_size
-from mlx_spec.sampling import Sampler
 
 Kind = Literal["tie", "bug"]
 SITES = 4  # rounds whose rows the sampled check takes, each from another prompt

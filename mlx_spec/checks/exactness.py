@@ -17,12 +17,12 @@ from typing import Any, cast
 import mlx.core as mx
 import mlx.nn as nn
 
-from mlx_spec import acceptance
 from mlx_spec.caches import CachedModel
 from mlx_spec.drafts.base import Draft
 from mlx_spec.errors import NotFinite
+from mlx_spec.law import acceptance
+from mlx_spec.law.sampling import Sampler
 from mlx_spec.round import Outcome
-from mlx_spec.sampling import Sampler
 
 SAMPLE = 16  # rows compared when the noise is measured, or M if that is more
 LEAD = 8  # rows before them

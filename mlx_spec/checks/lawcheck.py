@@ -15,13 +15,13 @@ from typing import cast
 import mlx.core as mx
 import numpy as np
 
-from mlx_spec import acceptance
 from mlx_spec.caches import CachedModel
 from mlx_spec.checks import chisquare
 from mlx_spec.drafts.base import DraftSource
-from mlx_spec.noise import Noise
+from mlx_spec.law import acceptance
+from mlx_spec.law.noise import Noise
+from mlx_spec.law.sampling import Sampler
 from mlx_spec.reading import Reading
-from mlx_spec.sampling import Sampler
 
 PLAYS = 10_000  # of each round
 AT_ONCE = 64  # plays evaluated together

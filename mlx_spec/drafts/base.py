@@ -8,8 +8,8 @@ from typing import Any, Protocol
 
 import mlx.core as mx
 
+from mlx_spec.law.sampling import Sampler
 from mlx_spec.reading import Reading
-from mlx_spec.sampling import Sampler
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 import mlx.core as mx
 
 from mlx_spec.drafts.base import NOTHING, Draft
+from mlx_spec.law.sampling import Sampler
 from mlx_spec.reading import Reading
-from mlx_spec.sampling import Sampler
 from mlx_spec.session import common_prefix
 
 LONGEST = 5

@@ -19,10 +19,10 @@ import mlx.core as mx
 
 from mlx_spec.caches import CachedModel
 from mlx_spec.drafts.base import Draft, DraftSource
+from mlx_spec.law.sampling import Sampler
 from mlx_spec.measuring.measured import Block, Measured, summarize
 from mlx_spec.plain import PlainDecoder
 from mlx_spec.round import verify
-from mlx_spec.sampling import Sampler
 
 BUDGET = 100  # plain steps that a measurement may cost: 5 s at 20 tokens/s
 MOST_BLOCKS = 12  # more would heat the machine and narrow nothing

@@ -14,10 +14,10 @@ from tiny import tiny_loaded
 
 import models
 from app import audit
-from mlx_spec import acceptance
 from mlx_spec.caches import CachedModel
 from mlx_spec.checks.audit import Audit
 from mlx_spec.checks.lawcheck import LawCheck
+from mlx_spec.law import acceptance
 
 SELF = ("audit", "--draft", "self", "--k", "3", "--tokens", "12")
 

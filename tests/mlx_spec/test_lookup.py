@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 
 from mlx_spec.drafts.lookup import LONGEST, SHORTEST, Lookup
+from mlx_spec.law.sampling import Sampler
 from mlx_spec.options import Sampling
-from mlx_spec.sampling import Sampler
 
 SAMPLER = Sampler(Sampling())
 

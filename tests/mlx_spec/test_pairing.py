@@ -10,8 +10,8 @@ from tiny import VOCAB, tiny_loaded, tiny_tokenizer
 
 from mlx_spec import Engine, Limits, Sampling, drafts
 from mlx_spec.errors import PairMismatch
+from mlx_spec.law.sampling import Sampler
 from mlx_spec.options import EngineOptions
-from mlx_spec.sampling import Sampler
 
 
 @pytest.mark.parametrize("rows", [(VOCAB, VOCAB + 23), (VOCAB + 40, VOCAB + 80), (VOCAB + 40, VOCAB)])

@@ -12,11 +12,12 @@ from readable import PROMPT, READABLE, letters, with_ends, without_ends
 from recorded import Recorded
 from tiny import tiny_loaded
 
-from mlx_spec import EngineOptions, Sampling, acceptance, drafts
+from mlx_spec import EngineOptions, Sampling, drafts
 from mlx_spec.caches import CachedModel
 from mlx_spec.checks.audit import Audit
 from mlx_spec.drafts.lookup import Lookup
 from mlx_spec.errors import SpecError
+from mlx_spec.law import acceptance
 from mlx_spec.policy.auto import K_MAX
 
 PROMPTS = [PROMPT, letters("a dog and a cat and a dog")]

@@ -16,11 +16,11 @@ import pytest
 from mlx_spec import engine as engine_module
 from mlx_spec.drafts.base import Draft
 from mlx_spec.engine import Engine
+from mlx_spec.law.sampling import Dice
 from mlx_spec.options import Limits, Sampling
 from mlx_spec.policy.controller import State
 from mlx_spec.policy.record import Record
 from mlx_spec.policy.step import Step
-from mlx_spec.sampling import Dice
 
 from .enumeration import EnumeratingDice, law_of
 from .loop import Schedule, adaptive, cycle, distance, fixed, own_law, plain_answer

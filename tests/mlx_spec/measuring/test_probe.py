@@ -14,11 +14,11 @@ from tiny import tiny_loaded
 from mlx_spec.caches import CachedModel
 from mlx_spec.drafts.base import NOTHING, Draft
 from mlx_spec.drafts.model import ModelDraft
+from mlx_spec.law.sampling import Sampler
 from mlx_spec.measuring.measured import Measured
 from mlx_spec.measuring.probe import BUDGET, Probe
 from mlx_spec.options import EngineOptions, Sampling
 from mlx_spec.reading import Reading
-from mlx_spec.sampling import Sampler
 
 VOCAB = 8
 # One family for each kind of cache: plain, experts, windows, shared layers, states, both, latent, chunks.

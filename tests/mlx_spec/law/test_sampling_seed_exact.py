@@ -15,8 +15,8 @@ from recorded import Recorded
 from tiny import tiny_loaded
 
 from mlx_spec import Engine, Limits, Sampling, drafts
+from mlx_spec.law.sampling import Sampler
 from mlx_spec.options import EngineOptions
-from mlx_spec.sampling import Sampler
 
 LENGTH = 36
 SAMPLINGS = {

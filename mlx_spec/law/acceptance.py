@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mlx_spec.noise import Dice
+from mlx_spec.law.noise import Dice
 
 Array = Any  # mx.array, or a numpy array of Fractions in the exact tests
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import mlx.core as mx
 
-from mlx_spec.noise import Dice, Noise
+from mlx_spec.law.noise import Dice, Noise
+from mlx_spec.law.warpers import count_tokens, penalize, warp
 from mlx_spec.options import Sampling
-from mlx_spec.warpers import count_tokens, penalize, warp
 
 
 class Sampler:

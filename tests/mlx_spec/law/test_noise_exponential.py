@@ -5,7 +5,7 @@ from __future__ import annotations
 import mlx.core as mx
 import numpy as np
 
-from mlx_spec.noise import _exponential
+from mlx_spec.law.noise import _exponential
 
 
 def test_it_is_minus_log_of_one_minus_v_to_float32_precision():
