@@ -12,8 +12,8 @@ from bench.sample import Counts
 from mlx_spec import Engine, EngineOptions, Limits, drafts
 from mlx_spec.drafts.base import NOTHING, Draft, DraftSource
 from mlx_spec.law.sampling import Sampler
-from mlx_spec.reading import Reading
-from mlx_spec.session import Session
+from mlx_spec.turns.reading import Reading
+from mlx_spec.turns.session import Session
 from models.loaded import Loaded
 
 

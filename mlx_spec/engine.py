@@ -14,7 +14,7 @@ from typing import Any, TextIO
 
 import mlx.core as mx
 
-from mlx_spec import drafts, snapshot
+from mlx_spec import drafts
 from mlx_spec.caches import CachedModel, parameter_bytes
 from mlx_spec.checks.exactness import StrictVerifier
 from mlx_spec.checks.paranoid import Paranoid
@@ -22,7 +22,6 @@ from mlx_spec.drafts.base import DraftSource
 from mlx_spec.errors import EmptyPrompt, PromptTooLong, SpecError
 from mlx_spec.events import Round
 from mlx_spec.generation import Generation
-from mlx_spec.identity import identity
 from mlx_spec.law.sampling import Sampler
 from mlx_spec.measuring.backend import Backend
 from mlx_spec.measuring.device import explain, facts, this_device
@@ -31,10 +30,12 @@ from mlx_spec.metrics import Metrics
 from mlx_spec.options import EngineOptions, Limits, Sampling
 from mlx_spec.policy.auto import AutoK
 from mlx_spec.policy.controller import FixedK, Off
-from mlx_spec.reading import Reading, chunk_size
-from mlx_spec.session import Session
 from mlx_spec.text import TextStream, decoder, vocabulary
 from mlx_spec.trace import Trace
+from mlx_spec.turns import snapshot
+from mlx_spec.turns.identity import identity
+from mlx_spec.turns.reading import Reading, chunk_size
+from mlx_spec.turns.session import Session
 from mlx_spec.verdict.diagnose import Diagnosis, Verdict
 
 USUAL_ROWS = 5  # of a verification, where something is to be said of any

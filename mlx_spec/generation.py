@@ -20,11 +20,11 @@ from mlx_spec.plain import PlainDecoder
 from mlx_spec.policy.auto import AutoK
 from mlx_spec.policy.controller import FixedK, Off, State
 from mlx_spec.policy.step import Step
-from mlx_spec.reading import Reading
 from mlx_spec.round import Outcome, verify
-from mlx_spec.session import Session
 from mlx_spec.text import Released, TextStream
 from mlx_spec.trace import Trace
+from mlx_spec.turns.reading import Reading
+from mlx_spec.turns.session import Session
 from mlx_spec.verdict import wording
 from mlx_spec.verdict.diagnose import Diagnosis
 

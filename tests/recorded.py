@@ -8,7 +8,7 @@ import mlx.core as mx
 
 from mlx_spec.drafts.base import Draft
 from mlx_spec.law.sampling import Sampler
-from mlx_spec.reading import Reading
+from mlx_spec.turns.reading import Reading
 
 
 class Recorded:

@@ -31,8 +31,8 @@ from mlx_spec.caches import CachedModel
 from mlx_spec.drafts.base import DraftSource
 from mlx_spec.law import acceptance
 from mlx_spec.law.sampling import Sampler
-from mlx_spec.reading import Reading
 from mlx_spec.round import verify
+from mlx_spec.turns.reading import Reading
 from models import load
 from models.loaded import Loaded
 from models.tokenizer import render_chat

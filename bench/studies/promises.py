@@ -35,7 +35,7 @@ from bench.ways import Decoder, EngineDecoder, Pair, Step
 from mlx_spec import Engine, EngineOptions
 from mlx_spec.drafts.base import Draft
 from mlx_spec.law.sampling import Sampler
-from mlx_spec.reading import Reading
+from mlx_spec.turns.reading import Reading
 from models import load
 from models.loaded import Loaded
 from models.tokenizer import render_chat

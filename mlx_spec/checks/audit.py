@@ -24,7 +24,7 @@ from mlx_spec.law.noise import Noise
 from mlx_spec.law.sampling import Sampler
 from mlx_spec.options import EngineOptions, Limits, Sampling
 from mlx_spec.policy.auto import K_MAX
-from mlx_spec.reading import chunk_size
+from mlx_spec.turns.reading import chunk_size
 
 Kind = Literal["tie", "bug"]
 SITES = 4  # rounds whose rows the sampled check takes, each from another prompt

@@ -21,7 +21,7 @@ from mlx_spec.drafts.base import DraftSource
 from mlx_spec.law import acceptance
 from mlx_spec.law.noise import Noise
 from mlx_spec.law.sampling import Sampler
-from mlx_spec.reading import Reading
+from mlx_spec.turns.reading import Reading
 
 PLAYS = 10_000  # of each round
 AT_ONCE = 64  # plays evaluated together

@@ -15,7 +15,7 @@ from mlx_spec.caches import CachedModel
 from mlx_spec.drafts.base import DraftSource
 from mlx_spec.drafts.model import ModelDraft
 from mlx_spec.errors import CacheMismatch
-from mlx_spec.session import Session
+from mlx_spec.turns.session import Session
 
 # How far a logit may lie from a fresh one's, as a share of the largest: rows that were read in other
 # blocks round otherwise, and in a quantized cache one more or less of its steps.

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import mlx.core as mx
 
 from mlx_spec.law.sampling import Sampler
-from mlx_spec.reading import Reading
+from mlx_spec.turns.reading import Reading
 
 
 @dataclass(frozen=True)

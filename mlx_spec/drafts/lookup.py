@@ -12,8 +12,8 @@ import mlx.core as mx
 
 from mlx_spec.drafts.base import NOTHING, Draft
 from mlx_spec.law.sampling import Sampler
-from mlx_spec.reading import Reading
-from mlx_spec.session import common_prefix
+from mlx_spec.turns.reading import Reading
+from mlx_spec.turns.session import common_prefix
 
 LONGEST = 5
 SHORTEST = 2

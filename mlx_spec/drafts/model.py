@@ -11,8 +11,8 @@ from mlx_spec.caches import CachedModel, parameter_bytes
 from mlx_spec.drafts.base import Draft
 from mlx_spec.law.sampling import Sampler
 from mlx_spec.options import EngineOptions
-from mlx_spec.reading import Reading, prompt_marks
-from mlx_spec.session import common_prefix
+from mlx_spec.turns.reading import Reading, prompt_marks
+from mlx_spec.turns.session import common_prefix
 
 
 class ModelDraft:

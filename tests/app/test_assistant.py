@@ -16,7 +16,7 @@ from app.assistant import Assistant
 from app.settings import Settings
 from app.template import Message, Template
 from mlx_spec.errors import PairMismatch, PromptTooLong, SpecError
-from mlx_spec.session import common_prefix
+from mlx_spec.turns.session import common_prefix
 from models import Loaded, ModelError
 
 HI = [Message("user", "Hello you")]

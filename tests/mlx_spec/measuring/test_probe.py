@@ -18,7 +18,7 @@ from mlx_spec.law.sampling import Sampler
 from mlx_spec.measuring.measured import Measured
 from mlx_spec.measuring.probe import BUDGET, Probe
 from mlx_spec.options import EngineOptions, Sampling
-from mlx_spec.reading import Reading
+from mlx_spec.turns.reading import Reading
 
 VOCAB = 8
 # One family for each kind of cache: plain, experts, windows, shared layers, states, both, latent, chunks.

@@ -16,7 +16,7 @@ from mlx_lm.models.cache import KVCache, QuantizedKVCache
 from mlx_spec.caches import CachedModel
 from mlx_spec.caches.layers import leaves
 from mlx_spec.errors import SnapshotMismatch
-from mlx_spec.session import Session
+from mlx_spec.turns.session import Session
 
 TOKENS = "tokens"
 BY_ROW = -2  # the axis of keys and values that grows with the text
@@ -27,7 +27,7 @@ def export(session: Session, identity: Mapping[str, str]) -> tuple[dict[str, mx.
 
     Args:
         session: between two answers.
-        identity: of the engine, from `mlx_spec.identity`.
+        identity: of the engine, from `mlx_spec.turns.identity`.
 
     Returns:
         Arrays by name, and facts; both fit for a safetensors file.

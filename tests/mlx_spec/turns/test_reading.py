@@ -20,7 +20,7 @@ from mlx_spec.options import EngineOptions
 from mlx_spec.policy.controller import State
 from mlx_spec.policy.record import Record
 from mlx_spec.policy.step import Step
-from mlx_spec.reading import CPU_CHUNK, CPU_QUANTIZED_CHUNK, METAL_CHUNK, chunk_ends, chunk_size
+from mlx_spec.turns.reading import CPU_CHUNK, CPU_QUANTIZED_CHUNK, METAL_CHUNK, chunk_ends, chunk_size
 
 SIZES = st.integers(1, 40)
 

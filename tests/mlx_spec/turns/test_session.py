@@ -18,7 +18,7 @@ from readable import PROMPT, READABLE, letters, without_ends
 from tiny import tiny_loaded
 
 from mlx_spec import Engine, Limits
-from mlx_spec.reading import REWRITTEN
+from mlx_spec.turns.reading import REWRITTEN
 
 FAMILIES = ["llama", "gemma3_text", "qwen3_next", "falcon_h1", "lfm2"]
 HANDFUL = REWRITTEN + 4

@@ -16,8 +16,9 @@ from fresh import assert_like_fresh
 from readable import PROMPT, READABLE, letters, without_ends
 from tiny import tiny_loaded
 
-from mlx_spec import Engine, snapshot
+from mlx_spec import Engine
 from mlx_spec.errors import SnapshotMismatch
+from mlx_spec.turns import snapshot
 
 Saved = tuple[dict[str, mx.array], dict[str, str]]
 LONG = letters("the cat and the dog met a bird and a fish ") * 4

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mlx_spec.caches import CachedModel
-from mlx_spec.reading import Reading, prompt_marks
+from mlx_spec.turns.reading import Reading, prompt_marks
 
 
 def common_prefix(a: Sequence[int], b: Sequence[int]) -> int:
