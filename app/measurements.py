@@ -11,7 +11,6 @@ import json
 import os
 import platform
 import sys
-import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -20,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from app.display import neutralise
+from app.replacement import replaced
 
 FORMAT = 1
 MOST_FILES = 64
@@ -88,14 +88,8 @@ class Measurements:
         folder = self.path.parent
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            with tempfile.NamedTemporaryFile("w", dir=folder, suffix=".part", delete=False) as part:
-                try:
-                    part.write(text)
-                    part.flush()
-                    Path(part.name).replace(self.path)
-                except BaseException:
-                    Path(part.name).unlink(missing_ok=True)
-                    raise
+            with replaced(self.path) as stream:
+                stream.write(text.encode())
             self._prune(folder)
         except OSError as error:
             return (

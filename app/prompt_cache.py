@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, cast
 
 from app.errors import UsageError
+from app.replacement import replaced
 from mlx_spec.errors import SnapshotMismatch
 
 _MARK = ("specchat", "prompt cache")  # an entry of the metadata
@@ -76,7 +74,7 @@ class PromptCache:
         if facts["rows"] == "0":  # nothing was read: what the file holds is worth more
             return None
         try:
-            with _replaced(self._file) as stream:
+            with replaced(self._file) as stream:
                 mx.save_safetensors(stream, arrays, facts | dict([_MARK]))
         except OSError as error:
             return f"The prompt cache {self._file} could not be saved: {error.strerror or error}."
@@ -85,22 +83,6 @@ class PromptCache:
     def _unused(self, why: str) -> str:
         sentence = f"The prompt cache {self._file} is not used: {why}"
         return f"{sentence[:_LONGEST_SENTENCE]}. The text is read again, and the file replaced at the end."
-
-
-@contextmanager
-def _replaced(file: Path) -> Iterator[BinaryIO]:
-    """A new file that takes the place of `file` once it is whole; its owner alone can read it."""
-    descriptor, name = tempfile.mkstemp(prefix=f".{file.name[:64]}.", dir=file.parent)
-    try:
-        with os.fdopen(descriptor, "wb") as stream:
-            yield stream
-            stream.flush()
-            os.fsync(stream.fileno())
-        Path(name).replace(file)
-    except BaseException:
-        with suppress(OSError):
-            Path(name).unlink()
-        raise
 
 
 def _damage(file: Path) -> str | None:
