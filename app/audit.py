@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from app import assistant as assistants
 from app import config, interrupt
 from app.answer import dump
 from app.audit_report import Report
 from app.errors import FAILURE, INTERRUPTED, UsageError, tell
+from app.pair import load_pair
 from app.settings import Settings
 from app.status import Status
 from app.template import Message, Template
@@ -64,7 +64,7 @@ def run(args: argparse.Namespace, given: config.Given) -> int:
         asked += prompt_sets.read(args.prompts).prompts
     status = Status(sys.stderr)
     try:
-        pair = assistants.load_pair(settings, status.show)
+        pair = load_pair(settings, status.show)
     finally:
         status.clear()
     for warning in [*settings.warnings, *_unused(settings)]:

@@ -12,7 +12,8 @@ from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from app.assistant import Progress, PromptProgress
+from app.assistant import PromptProgress
+from app.pair import Progress
 from app.template import Message
 from app.thinking import Markers
 from app.worker import Worker
