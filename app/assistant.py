@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from app.fitting import fit
-from app.measurements import Kept, Measurements, backend
-from app.measurements import pair as of_pair
+from app.measurements import Kept, Measurements, of_backend, of_pair
 from app.pair import Pair, Progress, load_pair
 from app.prompt_cache import PromptCache
 from app.settings import Settings
@@ -91,7 +90,7 @@ class Assistant:
 
     def _recall(self, pair: Pair) -> None:
         """Take up what earlier runs measured with this pair on this backend."""
-        key = {**backend(), **of_pair(pair.target.info, pair.draft, self._settings.engine.kv_bits)}
+        key = {**of_backend(), **of_pair(pair.target.info, pair.draft, self._settings.engine.kv_bits)}
         self._measurements = Measurements(locations.cache_dir() / "measurements", key)
         kept, warning = self._measurements.read()
         if warning:

@@ -107,7 +107,7 @@ class Measurements:
                     old.unlink()
 
 
-def backend() -> dict[str, Any]:
+def of_backend() -> dict[str, Any]:
     """What the speed of a model depends on besides the model: machine, versions, variables."""
     import mlx.core as mx
 
@@ -142,7 +142,7 @@ def _processor() -> str | None:
     return " ".join(found) or None
 
 
-def pair(info: Any, draft: str, kv_bits: int | None) -> dict[str, Any]:
+def of_pair(info: Any, draft: str, kv_bits: int | None) -> dict[str, Any]:
     """The pair's part of a key.
 
     Args:
