@@ -24,9 +24,6 @@ from app.replacement import replaced
 FORMAT = 1
 MOST_FILES = 64
 MOST_BYTES = 1 << 20  # of a file; one takes about 5 KB
-# Libraries that replace MLX's matrix kernels on Linux, and what makes them choose others.
-_BACKEND_VARIABLES = ("LD_PRELOAD", "DYLD_INSERT_LIBRARIES", "OMP_NUM_THREADS")
-_BACKEND_PREFIXES = ("MLX_", "OPENBLAS_", "GOTO_", "MKL_", "BLIS_", "VECLIB_")
 
 
 @dataclass
@@ -111,6 +108,8 @@ def of_backend() -> dict[str, Any]:
     """What the speed of a model depends on besides the model: machine, versions, variables."""
     import mlx.core as mx
 
+    from mlx_spec.measuring.device import kernel_variables
+
     chip = str(mx.device_info().get("device_name", "")) or platform.processor()
     return {
         "chip": _processor() or chip,
@@ -120,11 +119,7 @@ def of_backend() -> dict[str, Any]:
         "system": f"{platform.system()} {platform.mac_ver()[0] or platform.release()} {platform.machine()}",
         "mlx": version("mlx"),
         "mlx-lm": version("mlx-lm"),
-        "variables": {
-            name: value
-            for name, value in sorted(os.environ.items())
-            if name in _BACKEND_VARIABLES or name.startswith(_BACKEND_PREFIXES)
-        },
+        "variables": kernel_variables(os.environ),
     }
 
 

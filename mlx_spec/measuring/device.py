@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
@@ -10,6 +11,19 @@ import mlx.core as mx
 import mlx.nn as nn
 
 from mlx_spec.measuring.metal import Device, device, expected
+
+# Libraries that replace MLX's matrix kernels on Linux, and what makes them choose others.
+_LIBRARIES = ("LD_PRELOAD", "DYLD_INSERT_LIBRARIES")
+_PREFIXES = ("MLX_", "OMP_", "OPENBLAS_", "GOTO_", "MKL_", "BLIS_", "VECLIB_")
+
+
+def kernel_variables(environ: Mapping[str, str]) -> dict[str, str]:
+    """The variables of an environment that change which kernels run, or how, by name."""
+    return {
+        name: value
+        for name, value in sorted(environ.items())
+        if name in _LIBRARIES or name.startswith(_PREFIXES)
+    }
 
 
 def this_device() -> Device:
