@@ -71,7 +71,7 @@ def test_a_quantized_model_is_explained_by_its_largest_matrix() -> None:
 
 
 def test_a_mixture_of_experts_is_read_row_by_row() -> None:
-    model = tiny_loaded("qwen3_moe", num_experts=64).model
+    model = tiny_loaded("qwen3_moe", num_experts=64, moe_intermediate_size=64).model
     nn.quantize(model, group_size=32, bits=4)
     sentence = explain(model, 3, M2)
     assert sentence is not None
