@@ -14,7 +14,7 @@ from app.answer import Answer, as_object, dump, summary
 from app.assistant import Assistant, PromptProgress
 from app.display import neutralise
 from app.errors import INTERRUPTED, tell
-from app.output import Lines, Silence, Words
+from app.output import Lines, Output, Words
 from app.status import Status
 from app.template import Message
 from app.thinking import Thinking
@@ -52,7 +52,7 @@ def run(args: argparse.Namespace, given: config.Given) -> int:
     try:
         for sentence in [*assistant.warnings, *doubts]:
             warn(sentence)
-        output = Lines() if args.jsonl else Silence() if args.json else Words()
+        output = Lines() if args.jsonl else Output() if args.json else Words()
         answer = Answer()
         rounds = assistant.answer([Message("user", question)], progress=_progress(answer, output, status))
         for sentence in assistant.notices:
@@ -78,7 +78,7 @@ def run(args: argparse.Namespace, given: config.Given) -> int:
     return INTERRUPTED if answer.finish_reason == "interrupt" else 0
 
 
-def _progress(answer: Answer, output: Silence, status: Status) -> PromptProgress:
+def _progress(answer: Answer, output: Output, status: Status) -> PromptProgress:
     """What is told of a prompt while it is read."""
     begun = time.monotonic()
 
@@ -95,7 +95,7 @@ def _stream(
     assistant: Assistant,
     rounds: Generator[Round, None, None],
     answer: Answer,
-    output: Silence,
+    output: Output,
     status: Status,
 ) -> None:
     status.show_passing("Reading the prompt" if output.shows else "Answering")
