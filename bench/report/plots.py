@@ -65,9 +65,7 @@ def ranking(findings: Findings) -> Chart:
         if found.bounded:
             ends = [min(max(end, low), high) for end in (found.low, found.high)]
             chart.line([(x(end), y + 27) for end in ends], f"line{ours}")
-        chart.mark(
-            x(found.value), y + 27, int(row.way.engine == "specchat"), f"{row.way.name}: {ratio(found)}"
-        )
+        chart.mark(x(found.value), y + 27, ours, f"{row.way.name}: {ratio(found)}")
     return chart
 
 

@@ -24,7 +24,7 @@ from typing import Any
 import mlx.core as mx
 import numpy as np
 
-from bench.design import Task, Turn, Way
+from bench.design import PLAIN, Task, Turn, Way
 from bench.environment import environment
 from bench.measure import Bench
 from bench.peers import MlxLm, settle
@@ -42,7 +42,6 @@ from models.tokenizer import render_chat
 
 PROMPTS = Path(__file__).with_name("promises.toml")
 RIGHT = 0.7  # of the drafts of `Recorded`
-PLAIN = "plain"
 
 
 @dataclass(frozen=True)

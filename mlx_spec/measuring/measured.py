@@ -15,7 +15,6 @@ import numpy as np
 
 from mlx_spec.policy.costs import CostTable
 
-DRIFT = 0.05  # a larger change between the first block and the last is flagged
 STEADY = 1.3  # the largest spread of ratios that mean anything
 RESAMPLES = 1000
 DEPTHS = (0, 1024, 4096, 8192, 16384, 32768)  # kernels change at some of these
@@ -77,11 +76,6 @@ class Measured:
     drift: float
     spread: float
     blocks: int
-
-    @property
-    def drifted(self) -> bool:
-        """The machine changed its speed while it was measured."""
-        return self.drift > DRIFT
 
     @property
     def steady(self) -> bool:
