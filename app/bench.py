@@ -75,7 +75,8 @@ def _compare(first: Path, second: Path, as_json: bool) -> int:
 def _measure(args: argparse.Namespace, given: config.Given) -> int:
     settings = config.read(given)
     options = _options(args, settings)
-    for warning in [*settings.warnings, *_unused(settings)]:
+    unused = config.unused(settings, "bench", "k", "max_tokens", "stop", "trace", "cache")
+    for warning in [*settings.warnings, *unused]:
         tell("warning", warning)
 
     from bench import prompts as sets
@@ -87,10 +88,10 @@ def _measure(args: argparse.Namespace, given: config.Given) -> int:
     try:
         pair = _load(settings, options, status)
 
+        template = Template(pair.target.tokenizer, settings.system)
+
         def render(prompt: Prompt) -> list[int]:
-            messages = [Message(role, text) for role, text in prompt.turns]
-            system = None if messages[0].role == "system" else settings.system
-            return Template(pair.target.tokenizer, system).tokens(messages)
+            return template.tokens([Message(*turn) for turn in prompt.turns])
 
         def say(sentence: str) -> None:
             status.clear()
@@ -192,13 +193,6 @@ def _sources(text: str) -> tuple[str, ...]:
     if sum(source.startswith("model:") for source in named) > 1:
         raise UsageError("One draft model can be swept at a time.", "Sweep the other one by itself.")
     return tuple(dict.fromkeys("lookup" if source == "auto" else source for source in named))
-
-
-def _unused(settings: Settings) -> list[str]:
-    defaults = Settings()
-    names = ("k", "max_tokens", "stop", "trace", "cache")
-    flags = [f"--{n.replace('_', '-')}" for n in names if getattr(settings, n) != getattr(defaults, n)]
-    return [f"bench makes no use of {' and '.join(flags)}."] if flags else []
 
 
 def _say_missing_peers(say: Any) -> None:

@@ -201,4 +201,4 @@ def test_what_cannot_be_audited_is_wrong_use(argv: tuple[str, str], specchat: Ca
 def test_options_without_a_use_here_are_named(specchat: Any, shelf: Any, tmp_path: Path) -> None:
     outcome = specchat(*SELF, "--stop", "x")
     assert outcome.code == 0
-    assert "The audit makes no use of --stop." in outcome.err
+    assert "audit makes no use of --stop." in outcome.err
