@@ -31,9 +31,9 @@ class PromptCache:
         Raises:
             UsageError: it is there and not ours, or its folder is not there.
         """
-        self._file = file.resolve()  # a link stays a link when the file behind it is replaced
         self._damage: str | None = None
         try:
+            self._file = file.resolve()  # a link stays a link when the file behind it is replaced
             if not self._file.parent.is_dir():
                 raise UsageError(
                     f"There is no folder {self._file.parent} for the prompt cache.",
@@ -47,6 +47,10 @@ class PromptCache:
             raise UsageError(
                 f"The prompt cache {file} cannot be read: {error.strerror}.",
                 "Name another file with --cache.",
+            ) from None
+        except (RuntimeError, ValueError):  # before Python 3.13 a loop of links; a zero byte
+            raise UsageError(
+                f"{str(file)!r} is no possible file for the prompt cache.", "Name another file with --cache."
             ) from None
 
     def load(self, engine: Any) -> str | None:

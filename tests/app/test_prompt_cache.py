@@ -16,6 +16,7 @@ from tiny import tiny_loaded
 import models
 from app import prompt_cache
 from app.assistant import Assistant
+from app.errors import UsageError
 from app.events import Emitted, Finished
 from app.settings import Settings
 from app.template import Message
@@ -148,6 +149,13 @@ def test_a_missing_folder_is_told_before_anything_is_loaded(specchat: Any, file:
     outcome = specchat("ask", "--cache", str(file.parent / "no" / "x"), "--model", "nobody/nothing", "who?")
     assert outcome.code == 2
     assert f"There is no folder {file.parent / 'no'}" in outcome.err
+
+
+@pytest.mark.parametrize("kind", ["a loop of links", "a zero byte"])
+def test_a_name_that_no_file_can_have_is_a_sentence(kind: str, file: Path) -> None:
+    file.symlink_to(file)
+    with pytest.raises(UsageError, match="Name another file"):
+        prompt_cache.PromptCache(file if kind == "a loop of links" else Path("a\0b"))
 
 
 def test_an_empty_file_is_a_place_for_a_cache(ask: Callable[..., dict[str, Any]], file: Path) -> None:
