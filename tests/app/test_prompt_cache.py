@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import time
@@ -188,6 +189,20 @@ def test_a_cache_that_cannot_be_saved_is_a_warning_and_the_old_one_stays(
     assert list(file.parent.glob(".*")) == []
     assert file.read_bytes() == before
     assert ask("who?")["tokens"] == expected
+
+
+def test_what_a_killed_save_left_goes_with_the_next_one_and_what_is_being_written_stays(
+    ask: Callable[..., dict[str, Any]], file: Path
+) -> None:
+    left, written, strange = (
+        file.with_name(f".{file.name}.{end}") for end in ("a.unfinished", "b.unfinished", "c")
+    )
+    for other in (left, written, strange):
+        other.write_bytes(b"half")
+    with written.open("rb") as stream:
+        fcntl.flock(stream, fcntl.LOCK_SH)
+        ask("who?")
+    assert [other.exists() for other in (left, written, strange)] == [False, True, True]
 
 
 def test_a_run_that_read_nothing_leaves_the_file_as_it_is(
