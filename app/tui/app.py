@@ -100,7 +100,7 @@ class Chat(App[int]):
         self.query_one(Prompt).focus()
         self._show_status()
         self.set_interval(DRAIN_EVERY, self.drain)
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             asyncio.get_running_loop().add_signal_handler(number, self.exit, 128 + number)
         self.call_after_refresh(self._worker.start)
 

@@ -527,7 +527,7 @@ async def test_quitting_while_an_answer_runs(key: str) -> None:
     assert assistant.closed == 1
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 async def test_a_signal_ends_it_with_the_code_that_stands_for_the_signal(number: signal.Signals) -> None:
     async with chat(Scripted()) as driver:
         signal.raise_signal(number)
