@@ -58,11 +58,13 @@ def run(args: argparse.Namespace, given: config.Given) -> int:
         for sentence in assistant.notices:
             warn(sentence)
         answer.thinking = Thinking(assistant.markers)
-        _stream(assistant, rounds, answer, output, status)
+        try:
+            _stream(assistant, rounds, answer, output, status)
+        finally:  # also when nobody reads on (`| head`): what the model has read stays worth keeping
+            if (unsaved := assistant.save()) is not None:
+                warn(unsaved)
         for sentence in _findings(settings, assistant, answer):
             warn(sentence)
-        if (failed := assistant.save()) is not None:
-            warn(failed)
         if args.json or args.jsonl:
             sys.stdout.write(dump(as_object(answer, assistant, warnings)))
             sys.stdout.flush()
