@@ -128,6 +128,23 @@ async def test_esc_takes_a_waiting_prompt_back() -> None:
         assert "Your prompt waits" not in driver.screen
 
 
+async def test_esc_before_the_first_word_takes_the_prompt_back() -> None:
+    assistant = Scripted([rounds("Never said."), rounds("Second answer.")])
+    assistant.going.clear()
+    async with chat(assistant) as driver:
+        await driver.ask("First?")
+        await driver.see("◐ reading prompt")
+        await driver.pilot.press("h", "m")
+        await driver.pilot.press("escape")
+        await driver.until(lambda: driver.prompt.text == "First?\n\nhm")
+        await driver.see("■ stopped")
+        assert not driver.transcript.query(Answer), "the transcript shows what the model is told"
+        assistant.going.set()
+        await driver.ask("Second?")
+        await driver.see("Second answer.")
+    assert assistant.asked[-1] == [Message("user", "Second?")]
+
+
 async def test_the_status_names_reading_the_prompt() -> None:
     assistant = Scripted([rounds("x")])
     assistant.going.clear()
