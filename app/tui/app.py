@@ -250,10 +250,6 @@ class Chat(App[int]):
         """Quit."""
         self.exit(0)
 
-    def on_prompt_quit(self) -> None:
-        """Quit."""
-        self.exit(0)
-
     def action_scroll(self, pages: int) -> None:
         """Scroll the transcript."""
         self.query_one(Transcript).turn(pages)
