@@ -29,8 +29,7 @@ types: setup
 	$(BIN)/mypy
 
 bench: setup
-	$(BIN)/python -m bench.plain $(ARGS)
-	$(BIN)/python -m bench.speculation $(ARGS)
+	$(BIN)/specchat bench $(ARGS)
 
 screenshot: setup
 	$(BIN)/python docs/screenshot.py

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import threading
 import time
 from collections.abc import Generator, Iterator
 from contextlib import closing
@@ -14,7 +15,6 @@ from app.assistant import Assistant, PromptProgress
 from app.display import neutralise
 from app.errors import INTERRUPTED, tell
 from app.output import Lines, Silence, Words
-from app.settings import Settings
 from app.status import Status
 from app.template import Message
 from app.thinking import Thinking
@@ -63,7 +63,11 @@ def run(args: argparse.Namespace, given: config.Given) -> int:
         finally:  # also when nobody reads on (`| head`): what the model has read stays worth keeping
             if (unsaved := assistant.save()) is not None:
                 warn(unsaved)
-        for sentence in _findings(settings, assistant, answer):
+        _measure(assistant, answer, status)
+        if (said := _verdict(assistant)) is not None:
+            kind, sentence = said
+            warn(sentence) if kind == "warning" else tell(kind, sentence)
+        for sentence in _findings(assistant, answer):
             warn(sentence)
         if args.json or args.jsonl:
             sys.stdout.write(dump(as_object(answer, assistant, warnings)))
@@ -111,12 +115,36 @@ def _stream(
         output.close()
 
 
-def _findings(settings: Settings, assistant: Assistant, answer: Answer) -> Iterator[str]:
+def _measure(assistant: Assistant, answer: Answer, status: Status) -> None:
+    """Once for each pair on each machine, measure it: the answer is out, so nothing waits but the prompt."""
+    if answer.finish_reason in ("interrupt", "error"):
+        return
+    skipped = threading.Event()
+    with closing(assistant.measure()) as calls, interrupt.first_calls(skipped.set):
+        for number, _ in enumerate(calls):
+            if number == 0:
+                status.show("Measuring this model on this machine. Ctrl+C skips it.")
+            if skipped.is_set():
+                break
+    status.clear()
+    if assistant.metrics.spoilt:
+        tell("note", "Other programs kept this machine too busy to measure it; the next answer tries again.")
+
+
+def _verdict(assistant: Assistant) -> tuple[str, str] | None:
+    """What to say of speculation unless it pays: a warning if it costs or is not there, else a note."""
+    verdict = assistant.metrics.verdict
+    if verdict is None or verdict.cause == "user":
+        return None
+    if verdict.kind == "parked":
+        return "note", verdict.sentence
+    return ("warning", verdict.sentence) if verdict.kind in ("slower", "off") else None
+
+
+def _findings(assistant: Assistant, answer: Answer) -> Iterator[str]:
     """What nobody should have to find out alone."""
-    speculation = assistant.metrics.speculation()
-    if settings.draft != "none" and settings.k != 0 and speculation["state"] == "off":
-        yield f"Speculation was off: {speculation['reason']}."
     if answer.thinking.unfinished:
         yield "The answer ended before the model had finished thinking."
     if assistant.metrics.context_full:
         yield f"The answer was cut: the context of {assistant.context_limit:,} tokens is full."
+    yield from filter(None, [assistant.keep()])

@@ -9,12 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from app.fitting import fit
+from app.measurements import Kept, Measurements, backend
+from app.measurements import pair as of_pair
 from app.prompt_cache import PromptCache
 from app.settings import Settings
 from app.template import Message, Template
 from app.thinking import Markers
 from mlx_spec.errors import PromptTooLong, SpecError
 from mlx_spec.events import Round
+from models import locations
 
 if TYPE_CHECKING:
     from mlx_spec.drafts.base import DraftSource
@@ -52,6 +55,7 @@ class Assistant:
         self._engine = engine
         self._cache: PromptCache | None = None
         self._held = ExitStack()
+        self._measurements: Measurements | None = None
         if not target.tokenizer.has_chat_template:
             self.warnings.append(
                 f"{info.name} has no chat template: it goes on with your text instead of answering it."
@@ -80,12 +84,25 @@ class Assistant:
             engine = Engine(pair.target, pair.source, trace=trace, **asdict(settings.engine))
             held.callback(engine.close)
             assistant = cls(settings, pair.target, engine, pair.draft)
+            assistant._recall(pair)
             if cache:
                 progress("Opening the prompt cache")
                 assistant._cache = cache
                 assistant.warnings += filter(None, [cache.load(engine)])
             assistant._held = held.pop_all()
             return assistant
+
+    def _recall(self, pair: Pair) -> None:
+        """Take up what earlier runs measured with this pair on this backend."""
+        key = {**backend(), **of_pair(pair.target.info, pair.draft, self._settings.engine.kv_bits)}
+        self._measurements = Measurements(locations.cache_dir() / "measurements", key)
+        kept, warning = self._measurements.read()
+        if warning:
+            self.warnings.append(warning)
+        try:
+            self._engine.recall(kept.depths, kept.controller)
+        except (KeyError, TypeError, ValueError, AttributeError):
+            self.warnings.append(self._measurements.unusable("it is damaged"))
 
     def answer(
         self,
@@ -151,6 +168,21 @@ class Assistant:
         if len(messages) > 1 and context_full == "stop":
             ways += ["start a new chat", "let the oldest turns go with --context-full drop"]
         return f"{', '.join(ways[:-1])}{' or ' if ways[:-1] else ''}{ways[-1]}."
+
+    def measure(self) -> Generator[None, None, None]:
+        """Measure what the backend charges, where that is not known yet; for when nobody waits.
+
+        Yields between the calls, and may be left there. `keep` keeps what was found.
+        """
+        calls: Generator[None, None, None] = self._engine.measure()
+        return calls
+
+    def keep(self) -> str | None:
+        """Keep what was measured and learnt for the next start; a sentence if that failed."""
+        kept = Kept(**self._engine.learnt())
+        if self._measurements is None or kept == Kept():
+            return None
+        return self._measurements.write(kept)
 
     @property
     def metrics(self) -> Any:

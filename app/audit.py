@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import json
-import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from app import assistant as assistants
 from app import config, interrupt
@@ -18,11 +16,11 @@ from app.errors import FAILURE, INTERRUPTED, UsageError, tell
 from app.settings import Settings
 from app.status import Status
 from app.template import Message, Template
+from bench import prompts as prompt_sets
 
 if TYPE_CHECKING:
     from mlx_spec.audit import Audit
 
-_SURROGATE = re.compile("[\ud800-\udfff]")  # half a character: JSON can hold it, UTF-8 cannot
 TOKENS = 32  # of each answer
 # Some repeat themselves, so that a lookup draft has something to be right and wrong about.
 PROMPTS = (
@@ -40,7 +38,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--prompts",
         type=Path,
         metavar="FILE",
-        help='prompts after the built-in ones: one a line, or JSON lines with "prompt"',
+        help='prompts after the built-in ones: one a line, or JSON lines with "prompt" or "turns"',
     )
     parser.add_argument(
         "--tokens",
@@ -60,7 +58,10 @@ def run(args: argparse.Namespace, given: config.Given) -> int:
         raise UsageError(
             "There is no speculation to audit without drafts.", "Choose a --draft, and a --k of at least 1."
         )
-    texts = [*PROMPTS, *(read_prompts(args.prompts) if args.prompts else [])]
+    entries = [{"prompt": text} for text in PROMPTS]
+    asked = [*prompt_sets.collect("audit", entries).prompts]
+    if args.prompts:
+        asked += prompt_sets.read(args.prompts).prompts
     status = Status(sys.stderr)
     try:
         pair = assistants.load_pair(settings, status.show)
@@ -76,10 +77,14 @@ def run(args: argparse.Namespace, given: config.Given) -> int:
     assert pair.source is not None  # "none" was refused
     audit = Audit(pair.target, pair.source, settings.engine, settings.sampling, tokens)
     report = Report(audit, pair.target, pair.draft, sys.stdout if not args.json else None)
-    template = Template(pair.target.tokenizer, settings.system)
-    prompts = [template.tokens([Message("user", text)]) for text in texts]
+    prompts = [
+        Template(pair.target.tokenizer, None if each.turns[0][0] == "system" else settings.system).tokens(
+            [Message(*turn) for turn in each.turns]
+        )
+        for each in asked
+    ]
     with interrupt.first_calls(audit.stop):
-        _work(audit, report, list(zip(texts, prompts, strict=True)), status)
+        _work(audit, report, list(zip([each.title for each in asked], prompts, strict=True)), status)
     report.finish()
     if args.json:
         sys.stdout.write(dump(report.as_object()))
@@ -115,39 +120,3 @@ def _unused(settings: Settings) -> list[str]:
         if getattr(settings, name) != getattr(defaults, name)
     ]
     return [f"The audit makes no use of {' and '.join(flags)}."] if flags else []
-
-
-def read_prompts(file: Path) -> list[str]:
-    """The prompts of a file: one a line, or the "prompt" of each JSON object if it starts with one.
-
-    Raises:
-        UsageError: the file has none, or is not what it seems.
-    """
-    try:
-        lines = [line for line in file.read_text(encoding="utf-8-sig").split("\n") if line.strip()]
-    except UnicodeDecodeError:
-        raise UsageError(f"{file} is not UTF-8.", "Save it as UTF-8.") from None
-    except OSError as error:
-        raise UsageError(f"{file} cannot be read: {error.strerror}.", "Name another file.") from None
-    if not lines:
-        raise UsageError(f"{file} holds no prompt.", "Write one a line.")
-    if not isinstance(_parsed(lines[0]), dict):
-        return [line.strip() for line in lines]
-    prompts = []
-    for i, line in enumerate(lines):
-        value: Any = _parsed(line)
-        prompt = value.get("prompt") if isinstance(value, dict) else None
-        if not isinstance(prompt, str) or not prompt.strip() or _SURROGATE.search(prompt):
-            raise UsageError(
-                f'{file} starts with a JSON object, but its entry {i + 1} is none with a text "prompt".',
-                'Write {"prompt": "..."} on every line, or plain text on every line.',
-            )
-        prompts.append(prompt)
-    return prompts
-
-
-def _parsed(line: str) -> Any:
-    try:
-        return json.loads(line)
-    except (ValueError, RecursionError):  # no JSON, or more digits or brackets than Python reads
-        return None

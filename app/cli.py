@@ -24,6 +24,8 @@ from mlx_spec.errors import SpecError
 COMMANDS = {
     "ask": "answer one prompt on stdout; piped text is added to the prompt",
     "audit": "compare plain and speculative decoding on this pair, token by token",
+    "bench": "measure which draft length pays here, if any; or compare with mlx-lm, or two sweeps",
+    "plan": "predict the speed of a pair on a chip, before downloading anything",
     "paths": "show where config, data, models and caches are",
 }
 
@@ -211,7 +213,10 @@ class _Version(argparse.Action):
 
 
 def _parse(parser: _Parser, words: list[str]) -> argparse.Namespace:
-    args, strangers = parser.parse_known_args(words)
+    # Several words of one argument may stand among options (`bench compare --json A B`); after `--`,
+    # which only the ordinary way honours, there are none.
+    parse = parser.parse_known_args if "--" in words else parser.parse_known_intermixed_args
+    args, strangers = parse(words)
     if not strangers:
         return args
     _refuse_flags(parser, strangers)

@@ -8,6 +8,8 @@ import traceback
 from difflib import get_close_matches
 
 from app.display import neutralise
+from bench.design import WrongDesign
+from bench.prompts import PromptsError
 from mlx_spec.errors import SpecError
 from models.errors import ModelError
 
@@ -21,7 +23,7 @@ class UsageError(SpecError):
 def exit_code(error: BaseException) -> int:
     """The exit code that stands for `error`."""
     match error:
-        case UsageError():
+        case UsageError() | PromptsError() | WrongDesign():
             return USAGE
         case ModelError():
             return NO_MODEL
@@ -56,7 +58,7 @@ def report(error: BaseException) -> int:
 
 
 def tell(kind: str, text: str) -> None:
-    """Write one line about the program itself to stderr; `kind` is "error" or "warning"."""
+    """Write one line about the program itself to stderr; `kind` is "error", "warning" or "note"."""
     sys.stderr.write(neutralise(f"specchat: {kind}: {text}\n"))
     sys.stderr.flush()
 

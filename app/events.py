@@ -9,6 +9,7 @@ from typing import Any
 
 from app.errors import exit_code, sentence
 from app.thinking import Markers
+from mlx_spec.diagnose import Verdict
 from mlx_spec.errors import PromptTooLong, SpecError
 from mlx_spec.events import FinishReason, Round
 
@@ -30,6 +31,11 @@ class Snapshot:
         source: the draft source's name, or None.
         prompt_tokens: tokens of the prompt.
         reused_tokens: those of them that need not be read.
+        verdict: on speculation, with the numbers behind it; None while there is none.
+        spoilt: other programs kept the machine too busy to measure it.
+        kernel: which kernel is expected to verify, as an explanation; None where nobody knows.
+        hazards: for each position in a draft, accepted / tested; None where none was tested.
+        tested: how often each position was.
     """
 
     k: int
@@ -44,11 +50,15 @@ class Snapshot:
     source: str | None
     prompt_tokens: int = 0
     reused_tokens: int = 0
+    verdict: Verdict | None = None
+    spoilt: bool = False
+    kernel: str | None = None
+    hazards: tuple[float | None, ...] = ()
+    tested: tuple[int, ...] = ()
 
     @classmethod
     def of(cls, metrics: Any) -> Snapshot:
         """Copy `metrics` (mlx_spec.metrics.Metrics)."""
-        speculation = metrics.speculation()
         return cls(
             k=metrics.k,
             tok_s=metrics.tok_s,
@@ -57,9 +67,14 @@ class Snapshot:
             ttft_s=metrics.ttft_s,
             context_used=metrics.context_used,
             completion_tokens=metrics.completion_tokens,
-            state=speculation["state"],
-            reason=speculation["reason"],
-            source=speculation["source"],
+            state=metrics.state,
+            reason=metrics.reason,
+            source=metrics.source,
+            verdict=metrics.verdict,
+            spoilt=metrics.spoilt,
+            kernel=metrics.kernel,
+            hazards=tuple(metrics.acceptance_by_position),
+            tested=tuple(metrics.tested_at),
             prompt_tokens=metrics.prompt_tokens,
             reused_tokens=metrics.reused_tokens,
         )
@@ -104,6 +119,13 @@ class Ready:
     context_limit: int
     context_full: str
     warnings: tuple[str, ...]
+    snapshot: Snapshot
+
+
+@dataclass(frozen=True)
+class Measured:
+    """While nobody waited, the backend was measured; the snapshot's verdict knows it."""
+
     snapshot: Snapshot
 
 
@@ -179,4 +201,4 @@ class Failed:
         return cls(sentence(error), "", exit_code(error), loading)
 
 
-Event = Loading | Ready | Started | Prefilled | Emitted | Finished | Warned | Failed
+Event = Loading | Ready | Measured | Started | Prefilled | Emitted | Finished | Warned | Failed

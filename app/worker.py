@@ -12,10 +12,23 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from app.events import Emitted, Event, Failed, Finished, Loading, Prefilled, Ready, Snapshot, Started, Warned
+from app.events import (
+    Emitted,
+    Event,
+    Failed,
+    Finished,
+    Loading,
+    Measured,
+    Prefilled,
+    Ready,
+    Snapshot,
+    Started,
+    Warned,
+)
 
 if TYPE_CHECKING:
     from app.assistant import Assistant, Progress
@@ -53,6 +66,7 @@ class Worker:
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._run, name="engine")
         self._started = False
+        self._may_measure = True
 
     def start(self) -> None:
         """Start loading."""
@@ -96,7 +110,7 @@ class Worker:
     def _run(self) -> None:
         try:
             self._open()
-            while (request := self._requests.get()) is not None and not self._closing.is_set():
+            while (request := self._next()) is not None and not self._closing.is_set():
                 self._serve(request)
         finally:
             self._free()
@@ -108,7 +122,7 @@ class Worker:
     def _free(self) -> None:
         try:
             if self._assistant is not None:
-                if (sentence := self._assistant.save()) is not None:
+                for sentence in filter(None, (self._assistant.save(), self._assistant.keep())):
                     self.events.append(Warned(sentence))
                 self._assistant.close()
         except Exception as error:  # noqa: BLE001 - such as a trace that a full disk cannot take
@@ -132,6 +146,27 @@ class Worker:
                 Snapshot.of(self._assistant.metrics),
             )
         )
+
+    def _next(self) -> _Request | None:
+        """Wait for a request, and use the time until it comes."""
+        if self._assistant is not None and self._may_measure:
+            self._measure(self._assistant)
+        return self._requests.get()
+
+    def _measure(self, assistant: Assistant) -> None:
+        """Measure the backend a call at a time, as long as nobody asks for anything."""
+        called = False
+        try:
+            with closing(assistant.measure()) as calls:
+                while self._requests.empty() and next(calls, calls) is not calls:
+                    called = True
+            if called:
+                self.events.append(Measured(Snapshot.of(assistant.metrics)))
+                if (unkept := assistant.keep()) is not None:
+                    self.events.append(Warned(unkept))
+        except Exception as error:  # noqa: BLE001 - the chat goes on without
+            self._may_measure = False
+            self.events.append(Failed.of(error))
 
     def _progress(self, sentence: str) -> None:
         if self._closing.is_set():

@@ -22,7 +22,7 @@ from mlx_spec.exactness import near_tie_band, row_noise
 from mlx_spec.lawcheck import LawCheck
 from mlx_spec.noise import Noise
 from mlx_spec.options import EngineOptions, Limits, Sampling
-from mlx_spec.policy.controller import TrialK
+from mlx_spec.policy.auto import K_MAX
 from mlx_spec.reading import chunk_size
 from mlx_spec.sampling import Sampler
 
@@ -89,14 +89,14 @@ class Audit:
         """Args:
         target: as for `Engine`.
         source: what drafts.
-        options: K "auto" becomes the K that auto tries.
+        options: K "auto" becomes the largest K that auto tries.
         sampling: sampled and not seed-exact compares greedy runs, and checks the law besides.
         tokens: of each answer, at most.
 
         Raises:
             SpecError: this pair does not speculate, so there is nothing to compare.
         """
-        k = TrialK.K if options.k == "auto" else int(options.k)
+        k = K_MAX if options.k == "auto" else int(options.k)
         self.options = replace(options, k=k)
         self._plain = Engine(target, None, **asdict(replace(self.options, exactness="fast")))
         self._speculative = Engine(target, source, **asdict(self.options))

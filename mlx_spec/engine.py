@@ -15,7 +15,10 @@ from typing import Any, TextIO
 import mlx.core as mx
 
 from mlx_spec import drafts, snapshot
+from mlx_spec.backend import Backend
 from mlx_spec.caches import CachedModel, parameter_bytes
+from mlx_spec.device import explain, facts, this_device
+from mlx_spec.diagnose import Diagnosis, Verdict
 from mlx_spec.drafts.base import DraftSource
 from mlx_spec.errors import EmptyPrompt, PromptTooLong, SpecError
 from mlx_spec.events import Round
@@ -25,12 +28,16 @@ from mlx_spec.identity import identity
 from mlx_spec.metrics import Metrics
 from mlx_spec.options import EngineOptions, Limits, Sampling
 from mlx_spec.paranoid import Paranoid
-from mlx_spec.policy.controller import Controller, FixedK, TrialK
+from mlx_spec.policy.auto import AutoK
+from mlx_spec.policy.controller import FixedK, Off
+from mlx_spec.probe import MOST_BLOCKS, Probe
 from mlx_spec.reading import Reading, chunk_size
 from mlx_spec.sampling import Sampler
 from mlx_spec.session import Session
 from mlx_spec.text import TextStream, decoder, vocabulary
 from mlx_spec.trace import Trace
+
+USUAL_ROWS = 5  # of a verification, where something is to be said of any
 
 
 class Engine:
@@ -51,6 +58,7 @@ class Engine:
         draft: DraftSource | str | None = "lookup",
         *,
         trace: TextIO | None = None,
+        session: Session | None = None,
         **options: Any,
     ) -> None:
         """Args:
@@ -58,6 +66,8 @@ class Engine:
             (context_length, vocab_size).
         draft: a source, the name of one that needs no loading, or None.
         trace: where to write one JSON line a round.
+        session: another engine's on the same target and with the same kv_bits, to go on from its
+            cache, one generation at a time; None begins a conversation of its own.
         **options: fields of `EngineOptions`, such as k and kv_bits.
 
         Raises:
@@ -66,16 +76,18 @@ class Engine:
         self.options = EngineOptions(**options)
         self._target = target
         self._vocabulary = vocabulary(target)
-        self.session = Session(CachedModel(target.model, self.options.kv_bits, self._vocabulary))
+        self.session = session or Session(CachedModel(target.model, self.options.kv_bits, self._vocabulary))
         self.source = drafts.make(draft, target, self.options) if isinstance(draft, str) else draft
         self._decode = decoder(target.tokenizer)
         self._end_tokens = frozenset(target.tokenizer.eos_token_ids)
         self._newline = target.tokenizer.encode("\n", add_special_tokens=False)
         self._chunk = chunk_size(self.options, target.model)
-        self._strict = self._choose_strict()
         self._target_bytes = parameter_bytes(target.model)
         self._trace = Trace(trace) if trace else None
         self._controller = self._choose_controller()
+        self._backend = Backend(self._controller)
+        self._diagnosis = Diagnosis(facts(target.model, this_device()))
+        self._strict = self._choose_strict()
         self._stopping = threading.Event()
         self._latest: Callable[[], Generator[Round, None, None] | None] = lambda: None
         self.context_limit = self._choose_context(target.info.context_length)
@@ -90,26 +102,27 @@ class Engine:
             )
         return asked or model_limit
 
-    def _choose_controller(self) -> Controller:
+    def _choose_controller(self) -> AutoK | FixedK | Off:
         if self.source is None:
-            return FixedK(0, "no draft source was chosen")
+            return Off("no draft source was chosen", by_user=True)
         if reason := self.session.target.cannot_roll_back or self.source.unable:
-            return FixedK(0, reason)
+            return Off(reason)
         if self.options.k == 0:
-            return FixedK(0, "K was set to 0")
-        return TrialK() if self.options.k == "auto" else FixedK(int(self.options.k))
+            return Off("K was set to 0", by_user=True)
+        return AutoK(self.source.name) if self.options.k == "auto" else FixedK(int(self.options.k))
 
     def _choose_strict(self) -> StrictVerifier | None:
         if self.options.exactness == "fast":
             return None
-        most = TrialK.K if self.options.k == "auto" else int(self.options.k)
-        return StrictVerifier(self.session.target, rows=most + 1)
+        return StrictVerifier(self.session.target, rows=self._controller.most + 1)
 
     def _fresh_metrics(self) -> Metrics:
         return Metrics(
             k=self._controller.next_k(),
             state=self._controller.state,
             reason=self._controller.reason,
+            verdict=self.verdict,
+            kernel=self._kernel,
             source=self.source.name if self.source else None,
             context_limit=self.context_limit,
             target_bytes=self._target_bytes,
@@ -148,6 +161,7 @@ class Engine:
             self.session,
             self.source,
             self._controller,
+            self._diagnosis,
             self._strict,
             sampler=self.sampler(sampling, len(prompt)),
             stream=TextStream(self._decode, limits.stop),
@@ -228,9 +242,75 @@ class Engine:
         if self._strict:
             self._strict.adopt()
 
+    @property
+    def verdict(self) -> Verdict:
+        """What speculation does here and why, with the numbers behind it."""
+        return self._diagnosis.verdict(self._controller)
+
+    def measure(self) -> Generator[None, None, None]:
+        """Measure what rounds cost at the present depth, unless that is known; for when nobody waits.
+
+        Yields after each forward pass. It may be left there: what was found is used, and every row and
+        the source are as before.
+        """
+        self._end_unfinished()
+        if not self._backend.wants(self.session.target.rows):
+            return
+        known = self._backend.knows(self.session.target.rows)
+        probe = self._probe(known)
+        try:
+            yield from probe.calls()
+        except GeneratorExit:
+            raise
+        except BaseException:
+            self.close()
+            raise
+        finally:
+            if found := probe.measured:
+                if known:
+                    self._backend.refresh(found)
+                else:
+                    self.metrics.spoilt = not self._backend.take(found, complete=probe.done)
+                self._diagnosis.observe(self._controller)
+                self.metrics.verdict = self.verdict
+
+    def _probe(self, known: bool) -> Probe:
+        sampler, source = self.sampler(Sampling(), 0), self.source
+        committed = self.session.committed or [min(self._end_tokens, default=0)]
+        if source is not None:
+            source.begin(committed, sampler)
+            if known or source.behind or self._backend.knows_drafting:
+                source = None  # reading a long text takes time that nobody may be there to give
+        return Probe(
+            self.session.target,
+            source,
+            committed,
+            sampler,
+            most_rows=2 if known else self._controller.most + 1,
+            vocabulary=self._vocabulary,
+            most_blocks=1 if known else MOST_BLOCKS,
+        )
+
+    def recall(self, depths: Mapping[int, Any], controller: Mapping[str, Any] | None) -> None:
+        """Take up what `learnt` gave in an earlier run of the same pair on the same backend.
+
+        Raises:
+            KeyError, TypeError, ValueError, AttributeError: that is damaged.
+        """
+        self._backend.recall(depths, controller)
+        self.metrics.verdict = self.verdict
+
+    def learnt(self) -> dict[str, Any]:
+        """What was measured and learnt, JSON-ready: `depths` and `controller`."""
+        return self._backend.learnt()
+
     @cached_property
     def _identity(self) -> dict[str, str]:
         return identity(self._target, self.options.kv_bits)
+
+    @cached_property
+    def _kernel(self) -> str | None:
+        return explain(self._target.model, min(self._controller.most + 1, USUAL_ROWS), this_device())
 
     def _end_unfinished(self) -> None:
         if unfinished := self._latest():

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Generator
+from dataclasses import replace
 
 import mlx.core as mx
 
+from mlx_spec import wording
+from mlx_spec.diagnose import Diagnosis
 from mlx_spec.drafts.base import NOTHING, DraftSource
 from mlx_spec.errors import BrokenInvariant
 from mlx_spec.events import FinishReason, Round
@@ -15,7 +18,9 @@ from mlx_spec.metrics import Metrics
 from mlx_spec.noise import Noise
 from mlx_spec.paranoid import Paranoid
 from mlx_spec.plain import PlainDecoder
-from mlx_spec.policy.controller import Controller
+from mlx_spec.policy.auto import AutoK
+from mlx_spec.policy.controller import FixedK, Off, State
+from mlx_spec.policy.step import Step
 from mlx_spec.reading import Reading
 from mlx_spec.round import Outcome, verify
 from mlx_spec.sampling import Sampler
@@ -23,6 +28,7 @@ from mlx_spec.session import Session
 from mlx_spec.text import Released, TextStream
 from mlx_spec.trace import Trace
 
+JUDGE_EVERY = 16  # rounds between verdicts; one takes more time than a plain step may spare
 CLEAR_EVERY = 256  # rounds between returns of MLX's unused buffers to the system
 
 
@@ -33,7 +39,8 @@ class Generation:
         self,
         session: Session,
         source: DraftSource | None,
-        controller: Controller,
+        controller: AutoK | FixedK | Off,
+        diagnosis: Diagnosis,
         strict: StrictVerifier | None,
         *,
         sampler: Sampler,
@@ -50,6 +57,7 @@ class Generation:
         session: committed tokens and the target's cache.
         source: the draft source; it is not asked while the controller is off.
         controller: names K round by round.
+        diagnosis: says what that comes to.
         strict: verifies greedy rounds under strict exactness.
         sampler: this answer's sampling.
         stream: this answer's text.
@@ -65,6 +73,7 @@ class Generation:
         self._source = source
         self._speculates = source is not None and controller.state != "off"
         self._controller = controller
+        self._diagnosis = diagnosis
         self._cache_notes = strict  # also of sampled answers: the next one may be greedy
         self._strict = strict if sampler.greedy else None
         self._sampler = sampler
@@ -91,10 +100,12 @@ class Generation:
                 if self._stopped():
                     event = _event(Outcome([], 0, 0), self._stream.flush(), "interrupt")
                 else:
-                    before = time.perf_counter()
-                    outcome = self._step()
+                    before, depth = time.perf_counter(), len(self._session.committed)
+                    outcome, asked = self._step()
                     now = time.perf_counter()
-                    self._controller.observe(len(outcome.drafted), len(outcome.emitted), now - before)
+                    drafted, emitted = len(outcome.drafted), len(outcome.emitted)
+                    self._controller.observe(Step(asked, drafted, emitted, now - before, depth))
+                    self._diagnosis.observe(self._controller)
                     event = self._commit(outcome, now - started)
                 finish = event.finish_reason
                 yield event
@@ -133,6 +144,7 @@ class Generation:
         self._check(exactly=True)
         if self._cache_notes:
             self._cache_notes.begin(session.committed, reused, ends)
+        self._controller.begin(len(session.committed))
         if self._speculates and self._strict and not self._stopped():
             self._strict.measure(session.committed, self._sampler)
 
@@ -162,26 +174,33 @@ class Generation:
                 source.catch_up(reading)
                 self._metrics.source_prefilled_tokens += behind - source.behind
 
-    def _step(self) -> Outcome:
-        """One round of at most the tokens left: speculative if there is anything to verify, else plain."""
+    def _step(self) -> tuple[Outcome, int]:
+        """One round of at most the tokens left: speculative if there is anything to verify, else plain.
+
+        Returns:
+            The outcome, and for how many tokens the source was asked.
+        """
         committed, strict, plain = self._session.committed, self._strict, self._plain
         k = self._next_k(len(committed))
-        if k and plain.ahead is None and self._source is not None:
-            draft = self._source.propose(k)
-            if len(draft) > k:
-                raise ValueError(f"{self._source.name} proposed {len(draft)} tokens instead of at most {k}")
+        asked = k if plain.ahead is None and self._source is not None else 0
+        if asked and self._source is not None:
+            draft = self._source.propose(asked)
+            if len(draft) > asked:
+                raise ValueError(
+                    f"{self._source.name} proposed {len(draft)} tokens instead of at most {asked}"
+                )
             if len(draft) and strict:
-                return strict.verify(committed, draft, self._sampler)
+                return strict.verify(committed, draft, self._sampler), asked
             if len(draft):
-                return verify(committed, draft, self._session.target.forward, self._sampler)
+                return verify(committed, draft, self._session.target.forward, self._sampler), asked
         if strict and not strict.clean:
-            return strict.verify(committed, NOTHING, self._sampler)
+            return strict.verify(committed, NOTHING, self._sampler), asked
         # While a source is to be asked next, nothing may run ahead of the token that it needs to know.
         more = not k and self._room - self._metrics.completion_tokens > 1
         token = plain.step(committed, more and not self._paranoid)
         if strict:
             strict.plain_step()
-        return Outcome([], 0, token)
+        return Outcome([], 0, token), asked
 
     def _commit(self, outcome: Outcome, seconds: float) -> Round:
         """Commit the outcome up to the answer's end, everywhere: session, source, text, metrics, trace."""
@@ -246,11 +265,25 @@ class Generation:
         metrics.completion_tokens -= dropped
         metrics.k = self._controller.next_k()
         metrics.context_used = len(self._session.committed)
-        metrics.state, metrics.reason = self._controller.state, self._controller.reason
         if self._stood_down:
-            metrics.k, metrics.state, metrics.reason = 0, "parked", self._stood_down
-        if sum(metrics.k_histogram.values()) % CLEAR_EVERY == 0:
+            metrics.k = 0
+        steps = sum(metrics.k_histogram.values())
+        if steps % JUDGE_EVERY == 0 or metrics.state != self._state:
+            self._judge()
+        if steps % CLEAR_EVERY == 0:
             mx.clear_cache()
+
+    @property
+    def _state(self) -> State:
+        return "parked" if self._stood_down else self._controller.state
+
+    def _judge(self) -> None:
+        metrics, full = self._metrics, self._stood_down
+        metrics.state, metrics.reason = self._state, full or self._controller.reason
+        verdict = self._diagnosis.verdict(self._controller)
+        if full:
+            verdict = replace(verdict, kind="parked", cause="context", sentence=wording.off(full))
+        metrics.verdict = verdict
 
     def _trace_round(self, outcome: Outcome, committed: int, seconds: float) -> None:
         if self._trace:
@@ -267,6 +300,7 @@ class Generation:
     def _close(self, finish: FinishReason) -> None:
         metrics = self._metrics
         metrics.finish_reason = finish
+        self._judge()
         if self._strict:
             metrics.band = self._strict.band
             metrics.reverified, metrics.replayed = self._strict.reverified, self._strict.replayed

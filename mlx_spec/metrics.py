@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
+from mlx_spec.diagnose import Verdict
 from mlx_spec.events import FinishReason
 from mlx_spec.policy.controller import State
 
@@ -34,6 +35,9 @@ class Metrics:
         seed: what reproduces the randomness, or None if there was none.
         state, reason: of the controller; the reason is a clause, None while it speculates.
         source: the draft source's name, or None.
+        verdict: on speculation, with the numbers behind it; renewed every few rounds.
+        spoilt: the latest measurement was of no use, since other programs kept the machine busy.
+        kernel: which kernel is expected to verify a draft, as an explanation; None where nobody knows.
         finish_reason: why the answer ended; None while it runs.
         target_bytes, draft_bytes, kv_bytes, peak_bytes: memory at the end.
     """
@@ -59,6 +63,9 @@ class Metrics:
     state: State = "off"
     reason: str | None = None
     source: str | None = None
+    verdict: Verdict | None = None
+    spoilt: bool = False
+    kernel: str | None = None
     finish_reason: FinishReason | None = None
     band: float | None = None
     reverified: int = 0
@@ -127,6 +134,8 @@ class Metrics:
 
     def speculation(self) -> dict[str, Any]:
         """The `speculation` object of `ask --json`. What is not measured yet is null or empty."""
+        verdict = self.verdict
+        facts = verdict.facts if verdict else {}
         return {
             "state": self.state,
             "reason": self.reason,
@@ -138,10 +147,13 @@ class Metrics:
             "acceptance_length": self.acceptance_length,
             "acceptance_by_position": self.acceptance_by_position,
             "k_histogram": {str(k): n for k, n in sorted(self.k_histogram.items())},
-            "speedup": None,
-            "verify_cost": {},
-            "serial_index": None,
-            "verdict": None,
+            "speedup": facts.get("speedup"),
+            "predicted": facts.get("predicted"),
+            "verify_cost": {str(m): cost for m, cost in (facts.get("verify_cost") or {}).items()},
+            "serial_index": facts.get("serial_index"),
+            "expected_kernel": self.kernel,
+            "verdict": verdict
+            and {"kind": verdict.kind, "cause": verdict.cause, "sentence": verdict.sentence},
         }
 
     def exactness(self) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,12 +16,22 @@ from app.assistant import Progress, PromptProgress
 from app.template import Message
 from app.thinking import Markers
 from app.worker import Worker
+from mlx_spec.diagnose import Verdict
 from mlx_spec.errors import SpecError
 from mlx_spec.events import FinishReason, Round
 from mlx_spec.metrics import Metrics
 
 Piece = tuple[str, str]
 DRAFT, TARGET, PLAIN = "draft:lookup", "target", "plain"
+
+FACTS: dict[str, Any] = {
+    "speedup": {"value": 0.512, "low": 0.48, "high": 0.55},
+    "predicted": 0.5,
+    "verify_cost": {"1": 1.0, "2": 1.88, "3": 2.79, "5": 4.53, "9": 8.6},
+    "serial_index": 0.88,
+}
+PARKED = Verdict("parked", "verification", "Verification is serialized: 5 rows cost 4.5x one row.", FACTS)
+PAYING = Verdict("paying", None, "It pays.", {"speedup": {"value": 1.8, "low": 1.6, "high": 2.0}})
 
 
 def rounds(*pieces: str, origin: str = PLAIN, reason: FinishReason = "stop") -> list[Round]:
@@ -83,6 +93,9 @@ class Scripted:
     going: threading.Event = field(default_factory=threading.Event)
     threads: set[int] = field(default_factory=set)
     closed: int = 0
+    calls: int = 0  # of a measurement that nobody interrupts
+    found: Verdict | None = None
+    unkept: str | None = None
 
     def __post_init__(self) -> None:
         self.going.set()
@@ -103,7 +116,9 @@ class Scripted:
         if isinstance(script, Exception):
             self.going.wait()
             raise script
+        verdict = self.metrics.verdict
         self.metrics = Metrics(state="speculating", source="lookup") if any(e.k for e in script) else silent()
+        self.metrics.verdict = verdict
         self.metrics.context_limit = self.context_limit
         for read, total in self.prefill:
             progress(read, total)
@@ -121,6 +136,18 @@ class Scripted:
             self.metrics.context_used = 40 + self.metrics.completion_tokens
             yield event
         self.metrics.finish_reason = script[-1].finish_reason
+
+    def measure(self) -> Generator[None, None, None]:
+        self.threads.add(threading.get_ident())
+        while self.calls:
+            self.calls -= 1
+            self.metrics.verdict = self.found or self.metrics.verdict
+            yield
+            time.sleep(self.pace)
+
+    def keep(self) -> str | None:
+        self.threads.add(threading.get_ident())
+        return self.unkept
 
     def stop(self) -> None:
         self._stopping.set()

@@ -17,6 +17,7 @@ from app.cli import main
 from app.settings import Settings
 from app.template import Message
 from app.thinking import Markers
+from mlx_spec.diagnose import Verdict
 from mlx_spec.events import Round
 from mlx_spec.metrics import Metrics
 
@@ -47,6 +48,10 @@ class ScriptedAssistant:
         self.asked: list[Message] = []
         self.stopped = threading.Event()
         self.closed = False
+        self.spoilt = False
+        self.verdict: Verdict | None = None
+        self.calls = self.called = 0  # of a measurement: left, made
+        self.unkept: str | None = None
 
     def load(self, settings: Settings, progress: Callable[[str], None]) -> ScriptedAssistant:
         progress("Loading the script")
@@ -58,6 +63,7 @@ class ScriptedAssistant:
     ) -> Generator[Round, None, None]:
         self.asked = list(messages)
         self.metrics = Metrics(state=self.metrics.state, reason=self.metrics.reason, source="lookup")
+        self.metrics.verdict, self.metrics.spoilt = self.verdict, self.spoilt
         self.metrics.context_limit = self.context_limit
         for read, total in self.prefill:
             progress(read, total)
@@ -74,6 +80,15 @@ class ScriptedAssistant:
             self.metrics.context_used = 10 + self.metrics.completion_tokens
             self.metrics.finish_reason = entry.finish_reason
             yield entry
+
+    def measure(self) -> Generator[None, None, None]:
+        for _ in range(self.calls):
+            self.calls -= 1
+            self.called += 1
+            yield
+
+    def keep(self) -> str | None:
+        return self.unkept
 
     def stop(self) -> None:
         self.stopped.set()

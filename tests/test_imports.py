@@ -74,12 +74,15 @@ def test_policy_decides_without_mlx(path: Path) -> None:
 @pytest.mark.parametrize(
     "module",
     [
+        "app.bench",
         "app.cli",
+        "bench.design",
+        "bench.options",
         "mlx_spec",
         "mlx_spec.errors",
         "mlx_spec.events",
         "mlx_spec.options",
-        "mlx_spec.policy.controller",
+        "mlx_spec.policy.auto",
         "models",
         "models.locations",
     ],

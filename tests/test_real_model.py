@@ -16,7 +16,10 @@ from mlx_lm import stream_generate
 from tiny import tiny_config, tiny_model
 
 import models
+from app.assistant import Assistant
 from app.cli import main
+from mlx_spec import Engine
+from mlx_spec.policy.auto import K_MAX
 from models.tokenizer import render_chat
 
 # Ten kinds: fact, list, code, copying, arithmetic, translation, story, correction, Korean, structured.
@@ -57,7 +60,8 @@ def tiny_draft(target: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def one_run(target: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each `ask` is a whole run of the program, but for reading the same weights again."""
+    """Each `ask` is a whole run of the program, but for reading the same weights again and measuring."""
+    monkeypatch.setattr(Assistant, "measure", lambda self: (_ for _ in ()))
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO()))
     load = cache(models.load)
     monkeypatch.setattr(
@@ -113,3 +117,17 @@ def test_every_source_gives_mlx_lms_tokens_for_longer(target, tiny_draft, capsys
 def test_the_embedded_model_as_shipped_knows_paris(capsys):
     assert main(["ask", PROMPTS[0], "--max-tokens", "8"]) == 0
     assert capsys.readouterr().out == "The capital of France is Paris.\n"
+
+
+@pytest.mark.real
+def test_one_block_of_measurements_on_the_model_as_shipped():
+    engine = Engine(models.load("builtin"), "self")
+    measured = engine.measure()
+    for _, _ in zip(range(25), measured, strict=False):  # the last is the first of a second block
+        pass
+    measured.close()
+    costs = engine.metrics.speculation()["verify_cost"]
+    assert set(costs) == {"1", "2", "3", "5", str(K_MAX + 1)}
+    assert costs["1"] == 1.0
+    assert 1.0 < costs["5"] < 10  # about 4.5; a busy machine blurs it
+    assert engine.session.target.rows == 0

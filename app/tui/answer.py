@@ -126,7 +126,7 @@ class Answer(Widget):
             what = f"thought for {tokens}, and had not finished"
         else:
             what = f"thinking, {tokens} so far"
-        head = f"▾ {what} · F3 folds" if self.show_thought else f"▸ {what} · F3 unfolds"
+        head = f"▾ {what} · F5 folds" if self.show_thought else f"▸ {what} · F5 unfolds"
         rows = [self._mark(head)]
         if self.show_thought:
             rows += [*self._thought.rows(width), self._mark("▴ end of the thinking")]

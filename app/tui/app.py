@@ -10,20 +10,37 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from rich.text import Text
+from textual import events
 from textual.app import App, ComposeResult
 from textual.binding import Binding
+from textual.containers import Horizontal
 
 from app.display import neutralise
-from app.events import Emitted, Event, Failed, Finished, Loading, Prefilled, Ready, Snapshot, Started, Warned
+from app.events import (
+    Emitted,
+    Event,
+    Failed,
+    Finished,
+    Loading,
+    Measured,
+    Prefilled,
+    Ready,
+    Snapshot,
+    Started,
+    Warned,
+)
 from app.tui import origins, palette
 from app.tui.answer import Answer
 from app.tui.clipboard import copy_to_system
 from app.tui.conversation import Conversation
+from app.tui.panel import History, Insight, Panel
 from app.tui.prompt import Prompt
 from app.tui.status import Facts, Sentence, State, StatusLine
 from app.tui.transcript import Notice, Transcript
+from app.tui.verdict import Banner
 from app.worker import Worker
 
+PANEL_FROM = 120  # columns
 DRAIN_EVERY = 0.1  # seconds
 QUIT_WITHIN = 2.0  # seconds between two Ctrl+C
 
@@ -55,7 +72,7 @@ class Chat(App[int]):
     ENABLE_COMMAND_PALETTE = False
     CSS = """
     Screen { background: $background; }
-    Screen.-tiny Sentence { display: none; }
+    Screen.-tiny Sentence, Screen.-tiny Banner { display: none; }
     ToastRack { dock: top; align-vertical: top; }
     Toast { padding: 0 1; background: $surface; }
     """
@@ -65,8 +82,9 @@ class Chat(App[int]):
         Binding("ctrl+c", "interrupt", "Copy, stop or quit", priority=True),
         Binding("ctrl+q", "quit", "Quit", priority=True),
         Binding("f2", "origins", "Tokens by origin", priority=True),
-        Binding("f3", "thoughts", "Thinking", priority=True),
+        Binding("f3", "insight", "What was measured", priority=True),
         Binding("f4", "drop", "Leave the oldest turns out", priority=True),
+        Binding("f5", "thoughts", "Thinking", priority=True),
         Binding("pageup", "scroll(-1)", "Scroll back", priority=True),
         Binding("pagedown", "scroll(1)", "Scroll on", priority=True),
     ]
@@ -83,12 +101,18 @@ class Chat(App[int]):
         self._show_origins = False
         self._show_thoughts = False
         self._context_full = "stop"  # or drop
+        self._history = History()
+        self._wide = False
+        self._show_panel: bool | None = None  # as the width has it, until the user says
         self._asked_to_quit = -QUIT_WITHIN
         self.failure: Failed | None = None
 
     def compose(self) -> ComposeResult:
         """Transcript, prompt, status."""
-        yield Transcript()
+        with Horizontal():
+            yield Transcript()
+            yield Panel()
+        yield Banner()
         yield Prompt()
         yield StatusLine()
         yield Sentence()
@@ -123,6 +147,8 @@ class Chat(App[int]):
             return
         self._answer.add([event.round for event in rounds])
         self._answer.prompt = (rounds[-1].snapshot.prompt_tokens, rounds[-1].snapshot.reused_tokens)
+        for event in rounds:
+            self._history.add(event.round.k, event.snapshot.state)
         self._change(State.GENERATING, snapshot=rounds[-1].snapshot)
 
     def _take(self, event: Event) -> None:
@@ -131,6 +157,8 @@ class Chat(App[int]):
                 self._say(event.sentence)
             case Ready():
                 self._be_ready(event)
+            case Measured():
+                self._learn(event)
             case Started():
                 self._begin(event)
             case Prefilled():
@@ -149,10 +177,12 @@ class Chat(App[int]):
             self.query_one(Transcript).notify_reader(Notice("!", warning))
         self._context_full = event.context_full
         self.facts = replace(self.facts, context_limit=event.context_limit)
-        self._change(State.READY)
-        self._say(event.snapshot.speculation)
+        self._change(State.READY, snapshot=event.snapshot)
         if self.conversation.question is not None:
             self._request()
+
+    def _learn(self, event: Measured) -> None:
+        self._change(self.facts.state, snapshot=event.snapshot)
 
     def _begin(self, event: Started) -> None:
         assert self._answer is not None
@@ -278,6 +308,16 @@ class Chat(App[int]):
         super().copy_to_clipboard(text)
         self._hint(f"Sent {len(text)} characters to the terminal's clipboard (OSC 52).")
 
+    def action_insight(self) -> None:
+        """Show or hide the side panel."""
+        self._show_panel = not self.query_one(Panel).display
+        self._show_insight()
+
+    def on_resize(self, event: events.Resize) -> None:
+        """A terminal that became wide, or narrow."""
+        self._wide = event.size.width >= PANEL_FROM
+        self._show_insight()
+
     # Words
 
     def _hint(self, text: str, timeout: float = 4) -> None:
@@ -294,6 +334,13 @@ class Chat(App[int]):
         self.facts = replace(self.facts, state=state)
         self._show_status()
 
+    def _show_insight(self) -> None:
+        panel, now = self.query_one(Panel), self.facts.snapshot
+        panel.display = self._wide if self._show_panel is None else self._show_panel
+        if now is not None:
+            self.query_one(Banner).verdict = now.verdict
+            panel.insight = Insight(now, self._history, self._history.rounds)
+
     def _read(self) -> None:
         now = self.facts.snapshot
         self.facts = replace(self.facts, read=None)
@@ -301,4 +348,5 @@ class Chat(App[int]):
 
     def _show_status(self) -> None:
         self.query_one(StatusLine).facts = self.facts
+        self._show_insight()
         self.query_one(Sentence).text = origins.legend() if self._show_origins else Text(self._doing)

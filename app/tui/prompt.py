@@ -13,8 +13,10 @@ from textual.widgets import TextArea
 from app.display import neutralise
 
 KEYS = (
-    "Enter send · Ctrl+J new line · Esc stop · F2 tokens by origin · PgUp/PgDn scroll · Ctrl+Q quit",
-    "Enter send · Ctrl+J new line · Esc stop · F2 tokens · Ctrl+Q quit",
+    "Enter send · Ctrl+J new line · Esc stop · F2 tokens by origin · F3 measured "
+    "· PgUp/PgDn scroll · Ctrl+Q quit",
+    "Enter send · Ctrl+J new line · Esc stop · F2 tokens · F3 measured · Ctrl+Q quit",
+    "Enter send · Esc stop · F2 tokens · F3 measured · Ctrl+Q quit",
     "Enter send · Esc stop · F2 tokens · Ctrl+Q quit",
     "Esc stop · Ctrl+Q quit",
     "Ctrl+Q quit",

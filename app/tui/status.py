@@ -13,7 +13,7 @@ from textual.reactive import reactive
 from textual.widget import Widget
 
 from app.events import Snapshot
-from app.tui import palette
+from app.tui import palette, verdict
 
 
 class State(Enum):
@@ -43,7 +43,8 @@ class Facts:
 
 
 # (name, unit) of K, speed, acceptance rate, acceptance length, time to the first token, context used.
-_FULL = (
+Form = tuple[tuple[str, str], ...]
+_FULL: Form = (
     ("K ", ""),
     ("", " tokens/s"),
     ("acceptance rate ", ""),
@@ -62,6 +63,8 @@ _MEDIUM = (
 _SHORT = (("K ", ""), ("", " tok/s"), ("rate ", ""), ("length ", ""), ("TTFT ", ""), ("ctx ", ""))
 _SHORTEST = (("K ", ""), ("", " tok/s"), ("rate ", ""), ("len ", ""), ("TTFT ", ""), ("ctx ", ""))
 _FORMS = ((_FULL, 3), (_MEDIUM, 3), (_SHORT, 3), (_SHORT, 2), (_SHORTEST, 2), (_SHORTEST, 1))
+# What goes first where room is scarce: the first token's time, the rate, the length, and so on.
+_LEFT_OUT = ((4,), (4, 2), (4, 2, 3), (4, 2, 3, 5), (4, 2, 3, 5, 0))
 
 
 def values(facts: Facts) -> list[str]:
@@ -84,23 +87,45 @@ def _shown(value: float | None, form: str) -> str:
 
 
 def line(facts: Facts, width: int) -> Text:
-    """The longest form that fits `width` cells; where none does, whole fields are left out at the end."""
+    """The longest form that fits `width` cells; where none does, whole fields are left out."""
     symbol, words, colour = facts.state.value
     if facts.state is State.READING and facts.read is not None:
         words += " {:,}/{:,}".format(*facts.read)
-    head = Text.assemble((f"{symbol} {words}", Style(color=colour, bold=True)))
+    state = Text(f"{symbol} {words}", Style(color=colour, bold=True))
     numbers = values(facts)
-    for form, gap in _FORMS:
-        text = head.copy()
-        for (name, unit), value in zip(form, numbers, strict=True):
-            field = Text.assemble((name, palette.MUTED), value, (unit, palette.MUTED))
-            if (form, gap) == _FORMS[-1] and cell_len(text.plain) + gap + cell_len(field.plain) > width:
-                break
-            text.append(" " * gap).append_text(field)
+    for tag in _tags(facts):
+        head = state.copy()
+        if tag:
+            head.append("  ").append_text(tag)
+        for form, gap in _FORMS:
+            if cell_len((text := _joined(head, form, gap, numbers)).plain) <= width:
+                return text
+    for left_out in _LEFT_OUT:
+        text = _joined(head, _SHORTEST, 1, numbers, left_out)
         if cell_len(text.plain) <= width:
             return text
-    head.truncate(width)
-    return head
+    for text in (head, state):
+        if cell_len(text.plain) <= width:
+            return text
+    state.truncate(width)
+    return state
+
+
+def _tags(facts: Facts) -> list[Text]:
+    """The verdict in words, the longest first; the banner says the rest."""
+    found = facts.snapshot.verdict if facts.snapshot else None
+    if found is None:
+        return [Text()]
+    long = verdict.short(found)
+    return [Text(words, verdict.style(found)) for words in (long, long.partition(":")[0])]
+
+
+def _joined(head: Text, form: Form, gap: int, numbers: list[str], left_out: tuple[int, ...] = ()) -> Text:
+    text = head.copy()
+    for i, ((name, unit), value) in enumerate(zip(form, numbers, strict=True)):
+        if i not in left_out:
+            text.append(" " * gap).append(name, palette.MUTED).append(value).append(unit, palette.MUTED)
+    return text
 
 
 class StatusLine(Widget):

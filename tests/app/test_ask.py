@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from screenplay import FACTS, PARKED, PAYING
 from scripted import ScriptedAssistant as Scripted
 from scripted import plain
 
 from app.thinking import Markers
+from mlx_spec.diagnose import Verdict
 from mlx_spec.errors import CacheMismatch, PairMismatch, PromptTooLong, SpecError
 from mlx_spec.events import Round
 from models.errors import ModelError, ModelMissing
@@ -132,14 +134,70 @@ def test_stats_say_why_speculation_is_off(specchat: Any, assistant: Scripted) ->
     assert lines[-1] == "specchat: speculation off: no draft source was chosen"
 
 
-def test_a_draft_that_is_not_used_is_a_warning(specchat: Any, assistant: Scripted) -> None:
-    assistant.metrics.state, assistant.metrics.reason = "off", "its cache cannot be rolled back"
+@pytest.mark.parametrize("kind", ["off", "slower"])
+def test_a_draft_that_is_not_used_or_costs_is_a_warning(
+    kind: Any, specchat: Any, assistant: Scripted
+) -> None:
+    sentence = "Speculation is off: its cache cannot be rolled back."
+    assistant.verdict = Verdict(kind, "pair", sentence)
     outcome = specchat("ask", "Hi", "--json")
-    sentence = "Speculation was off: its cache cannot be rolled back."
     assert json.loads(outcome.out)["warnings"] == [sentence]
     assert f"specchat: warning: {sentence}\n" in outcome.err
-    assert "was off" not in specchat("ask", "Hi", "--draft", "none").err, "it was not wanted"
-    assert "was off" not in specchat("ask", "Hi", "--k", "0").err
+
+
+def test_why_it_is_parked_is_a_note_and_no_warning(specchat: Any, assistant: Scripted) -> None:
+    assistant.verdict = PARKED
+    outcome = specchat("ask", "Hi", "--json")
+    assert f"specchat: note: {PARKED.sentence}\n" in outcome.err
+    assert json.loads(outcome.out)["warnings"] == []
+
+
+@pytest.mark.parametrize(
+    "verdict", [None, PAYING, Verdict("measuring", None, "Wait."), Verdict("off", "user", "K was set to 0.")]
+)
+def test_nothing_is_said_where_it_pays_or_was_not_wanted(
+    verdict: Verdict | None, specchat: Any, assistant: Scripted
+) -> None:
+    assistant.verdict = verdict
+    assert specchat("ask", "Hi").err == "specchat: Loading the script\n"
+
+
+def test_json_has_the_verdict_and_its_numbers(specchat: Any, assistant: Scripted) -> None:
+    assistant.verdict = PARKED
+    speculation = json.loads(specchat("ask", "Hi", "--json").out)["speculation"]
+    assert speculation["verdict"] == {
+        "kind": "parked",
+        "cause": "verification",
+        "sentence": PARKED.sentence,
+    }
+    assert speculation["speedup"] == {"value": 0.512, "low": 0.48, "high": 0.55}
+    assert speculation["verify_cost"] == FACTS["verify_cost"]
+    assert (speculation["serial_index"], speculation["predicted"]) == (0.88, 0.5)
+
+
+def test_a_new_pair_is_measured_after_its_answer(specchat: Any, assistant: Scripted) -> None:
+    assistant.calls = 5
+    outcome = specchat("ask", "Hi")
+    assert (outcome.code, assistant.calls, assistant.called) == (0, 0, 5)
+    assert outcome.err.count("Measuring this model on this machine.") == 1
+    assert "Measuring" not in specchat("ask", "Hi").err
+
+
+def test_a_machine_too_busy_to_be_measured_is_a_note(specchat: Any, assistant: Scripted) -> None:
+    assistant.spoilt = True
+    assert "specchat: note: Other programs kept this machine too busy" in specchat("ask", "Hi").err
+
+
+def test_an_interrupted_answer_measures_nothing(specchat: Any, assistant: Scripted) -> None:
+    assistant.calls = 5
+    assistant.rounds = plain("Hel", finish="interrupt")
+    specchat("ask", "Hi")
+    assert assistant.called == 0
+
+
+def test_measurements_that_cannot_be_kept_are_a_warning(specchat: Any, assistant: Scripted) -> None:
+    assistant.calls, assistant.unkept = 1, "The folder is read-only."
+    assert "specchat: warning: The folder is read-only.\n" in specchat("ask", "Hi").err
 
 
 def test_reading_a_long_prompt_is_a_line_of_jsonl_each_time(specchat: Any, assistant: Scripted) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -230,3 +231,51 @@ def test_names_are_fit_for_the_screen(shelf: dict[str, Loaded]) -> None:
     shelf["builtin"] = replace(shelf["builtin"], info=replace(shelf["builtin"].info, quantization="4-bit"))
     assistant = load(context=64)
     assert (assistant.model, assistant.context_limit) == ("tiny llama (4-bit)", 64)
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tiny models are measured in milliseconds, which any other program disturbs."""
+    monkeypatch.setattr("mlx_spec.measured.STEADY", math.inf)
+
+
+def measured(assistant: Assistant) -> int:
+    return sum(1 for _ in assistant.measure())
+
+
+def test_what_one_run_measured_the_next_one_knows(shelf: dict[str, Loaded]) -> None:
+    first = load(k="auto")
+    assert measured(first)
+    answer(first)
+    assert first.keep() is None
+    second = load(k="auto")
+    assert second.warnings == []
+    assert measured(second) == 0
+    assert second.metrics.speculation()["verify_cost"].keys() >= {"1", "2", "5"}
+    assert measured(load(k="auto", draft="self")), "another source is another pair"
+
+
+@pytest.mark.parametrize("part", ["depths", "controller"])
+def test_a_file_with_odd_contents_is_a_warning_and_measured_again(
+    part: str, shelf: dict[str, Loaded], home: Path
+) -> None:
+    first = load(k="auto")
+    measured(first)
+    first.keep()
+    (path,) = (home / "cache" / "measurements").glob("*.json")
+    data = json.loads(path.read_text())
+    data[part] = {"0": {"row_s": "fast"}}
+    path.write_text(json.dumps(data))
+    second = load(k="auto")
+    assert [str(path) in warning for warning in second.warnings] == [True]
+    assert measured(second)
+    assert second.keep() is None
+    assert load(k="auto").warnings == []
+
+
+def test_a_run_that_learnt_nothing_writes_nothing(shelf: dict[str, Loaded], home: Path) -> None:
+    assistant = load(draft="none")
+    answer(assistant)
+    assert measured(assistant) == 0
+    assert assistant.keep() is None
+    assert not (home / "cache").exists()

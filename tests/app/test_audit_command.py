@@ -14,8 +14,6 @@ from tiny import tiny_loaded
 
 import models
 from app import audit
-from app.audit import read_prompts
-from app.errors import UsageError
 from mlx_spec import acceptance
 from mlx_spec.audit import Audit
 from mlx_spec.caches import CachedModel
@@ -204,15 +202,3 @@ def test_options_without_a_use_here_are_named(specchat: Any, shelf: Any, tmp_pat
     outcome = specchat(*SELF, "--stop", "x")
     assert outcome.code == 0
     assert "The audit makes no use of --stop." in outcome.err
-
-
-@pytest.mark.parametrize("line", ["7" * 5000, "[" * 100_000], ids=["digits", "brackets"])
-def test_a_line_that_is_too_much_for_a_json_reader_is_a_prompt(tmp_path: Path, line: str) -> None:
-    (tmp_path / "prompts").write_text(line)
-    assert read_prompts(tmp_path / "prompts") == [line]
-
-
-def test_half_a_character_in_json_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "prompts").write_text('{"prompt": "\\ud800"}')
-    with pytest.raises(UsageError, match="entry 1"):
-        read_prompts(tmp_path / "prompts")

@@ -4,12 +4,24 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 
 import pytest
 from screenplay import PLAIN, Scripted, rounds, worker_for
 
-from app.events import Emitted, Event, Failed, Finished, Loading, Prefilled, Ready, Snapshot, Started, Warned
+from app.events import (
+    Emitted,
+    Event,
+    Failed,
+    Finished,
+    Loading,
+    Measured,
+    Prefilled,
+    Ready,
+    Snapshot,
+    Started,
+    Warned,
+)
 from app.template import Message
 from app.thinking import Markers
 from app.worker import Worker
@@ -235,3 +247,61 @@ def test_a_defect_shows_where_it_is_if_asked_to(
     assert isinstance(failed, Failed)
     assert "Traceback" in failed.message
     assert "screenplay.py" in failed.message
+
+
+def test_idle_time_measures_and_says_so_once(started: list[Worker]) -> None:
+    assistant = Scripted([rounds("a")], calls=5)
+    worker = start(assistant, started)
+    assert isinstance(take(worker, Measured)[-1], Measured)
+    assert assistant.calls == 0
+    worker.answer(ASK)
+    take(worker, Finished)
+    worker.close()
+    assert not any(isinstance(event, Measured) for event in worker.drain()), (
+        "there was nothing more to measure"
+    )
+    assert len(assistant.threads) == 1
+
+
+def test_a_request_ends_a_measurement_after_its_present_call(started: list[Worker]) -> None:
+    assistant = Scripted([rounds("a")], calls=1_000_000, pace=0.01)
+    worker = start(assistant, started)
+    take(worker, Ready)
+    worker.answer(ASK)
+    assert take(worker, Finished)[-1] == Finished("stop")
+    assert assistant.calls > 900_000
+
+
+def test_a_request_that_waits_already_is_answered_first(started: list[Worker]) -> None:
+    hold = threading.Event()
+    assistant = Scripted([rounds("a")], calls=3)
+    worker = start(assistant, started, hold)
+    worker.answer(ASK)
+    hold.set()
+    kinds = [type(event) for event in take(worker, Measured)]
+    assert kinds.index(Finished) < kinds.index(Measured)
+
+
+def test_close_ends_a_measurement(started: list[Worker]) -> None:
+    worker = start(Scripted(calls=1_000_000, pace=0.01), started)
+    take(worker, Ready)
+    worker.close()
+    assert not worker.alive
+
+
+def test_a_measurement_that_fails_is_told_of_and_not_tried_again(started: list[Worker]) -> None:
+    class Broken(Scripted):
+        tried = 0
+
+        def measure(self) -> Generator[None, None, None]:
+            self.tried += 1
+            yield
+            raise MemoryError
+
+    assistant = Broken([rounds("a")])
+    worker = start(assistant, started)
+    take(worker, Failed)
+    worker.answer(ASK)
+    assert take(worker, Finished)[-1] == Finished("stop")
+    worker.close()
+    assert assistant.tried == 1

@@ -13,6 +13,7 @@ from mlx_spec.metrics import Metrics
 SPECULATION_KEYS = {
     "state", "reason", "source", "rounds", "drafted", "accepted", "acceptance_rate", "acceptance_length",
     "acceptance_by_position", "k_histogram", "speedup", "verify_cost", "serial_index", "verdict",
+    "predicted", "expected_kernel",
 }  # fmt: skip
 
 

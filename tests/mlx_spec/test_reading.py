@@ -18,6 +18,8 @@ from tiny import tiny_loaded
 from mlx_spec import Engine, Limits
 from mlx_spec.options import EngineOptions
 from mlx_spec.policy.controller import State
+from mlx_spec.policy.record import Record
+from mlx_spec.policy.step import Step
 from mlx_spec.reading import CPU_CHUNK, CPU_QUANTIZED_CHUNK, METAL_CHUNK, chunk_ends, chunk_size
 
 SIZES = st.integers(1, 40)
@@ -98,6 +100,8 @@ class Later:
 
     state: State = "speculating"
     reason = None
+    most = 2
+    record = Record((), 2)
 
     def __init__(self, steps: int) -> None:
         self._left = steps
@@ -105,7 +109,10 @@ class Later:
     def next_k(self) -> int:
         return 0 if self._left > 0 else 2
 
-    def observe(self, k: int, emitted: int, seconds: float) -> None:
+    def begin(self, depth: int) -> None:
+        """The steps count over all answers."""
+
+    def observe(self, step: Step) -> None:
         self._left -= 1
 
 

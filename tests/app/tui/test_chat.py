@@ -5,15 +5,14 @@ from __future__ import annotations
 import io
 import signal
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
+from driver import chat
 from screenplay import Scripted, rounds, speculative, worker_for
 from textual import events
 from textual.geometry import Offset
-from textual.pilot import Pilot
 from textual.selection import Selection
 
 from app.events import Failed, Ready
@@ -21,71 +20,12 @@ from app.template import Message
 from app.thinking import Markers
 from app.tui.answer import Answer
 from app.tui.app import Chat
-from app.tui.prompt import Prompt
 from app.tui.status import State
 from app.tui.transcript import Transcript
 from mlx_spec.errors import PromptTooLong, SpecError
 from mlx_spec.events import Round
 
 LONG = [f"line {i}\n\n" for i in range(60)]
-
-
-class Driver:
-    """A person at the screen."""
-
-    def __init__(self, app: Chat, pilot: Pilot[int]) -> None:
-        self.app, self.pilot = app, pilot
-
-    @property
-    def screen(self) -> str:
-        """What the terminal shows."""
-        return "\n".join(strip.text for strip in self.app.screen._compositor.render_strips())
-
-    @property
-    def state(self) -> State:
-        return self.app.facts.state
-
-    @property
-    def prompt(self) -> Prompt:
-        return self.app.query_one(Prompt)
-
-    @property
-    def transcript(self) -> Transcript:
-        return self.app.query_one(Transcript)
-
-    async def until(self, condition: Callable[[], bool]) -> None:
-        for _ in range(200):
-            await self.pilot.pause(0.02)
-            if condition():
-                return
-        raise AssertionError(self.screen)
-
-    async def see(self, *texts: str) -> None:
-        await self.until(lambda: all(text in self.screen for text in texts))
-
-    async def ask(self, text: str) -> None:
-        self.prompt.load_text(text)
-        await self.pilot.press("enter")
-
-    async def loaded(self) -> None:
-        await self.until(lambda: self.state is not State.LOADING)
-
-
-@asynccontextmanager
-async def chat(
-    assistant: Scripted | Exception, *, hold: threading.Event | None = None, size: tuple[int, int] = (80, 24)
-) -> AsyncIterator[Driver]:
-    worker = worker_for(assistant, hold)
-    app = Chat(worker)
-    try:
-        async with app.run_test(size=size, notifications=True) as pilot:
-            driver = Driver(app, pilot)
-            if hold is None:
-                await driver.loaded()
-            yield driver
-    finally:
-        worker.close()
-        assert not worker.alive
 
 
 async def test_ask_watch_it_stream_stop_ask_again_quit() -> None:
@@ -243,12 +183,12 @@ async def test_thinking_is_folded_to_one_line_that_a_key_or_a_click_unfolds() ->
     assistant = Scripted([rounds(*THOUGHT), rounds("Again.")])
     async with chat(assistant) as driver:
         await driver.ask("Go.")
-        await driver.see("▸ thought for 4 tokens · F3 unfolds", "Yes.", "○ ready")
+        await driver.see("▸ thought for 4 tokens · F5 unfolds", "Yes.", "○ ready")
         assert "Well" not in driver.screen
         assert "think>" not in driver.screen
-        await driver.pilot.press("f3")
-        await driver.see("▾ thought for 4 tokens · F3 folds", "Well, [b]hm[/b].", "▴ end of the thinking")
-        await driver.pilot.press("f3")
+        await driver.pilot.press("f5")
+        await driver.see("▾ thought for 4 tokens · F5 folds", "Well, [b]hm[/b].", "▴ end of the thinking")
+        await driver.pilot.press("f5")
         await driver.until(lambda: "Well" not in driver.screen)
         await driver.pilot.click(Answer, offset=(3, 0))
         await driver.see("Well, [b]hm[/b].")

@@ -1,6 +1,6 @@
 """Block verification never accepts less than token-wise rejection: exactly, toy by toy.
 
-`pytest -rP` prints the gain by K over the toys; `python -m bench.block_gain` that of larger pairs.
+`pytest -rP` prints the gain by K over the toys; `python -m bench.studies.block_gain` that of larger pairs.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from bench.block_gain import MOST_K, accepted, table
-from bench.block_gain import PAIRS as LARGE
+from bench.studies.block_gain import MOST_K, accepted, table
+from bench.studies.block_gain import PAIRS as LARGE
 
 from .loop import honest
 from .toys import PROMPT, SKEWED, TARGETS, Prefix, Source, Target, sources

@@ -18,6 +18,8 @@ from mlx_spec.drafts.base import Draft
 from mlx_spec.engine import Engine
 from mlx_spec.options import Limits, Sampling
 from mlx_spec.policy.controller import State
+from mlx_spec.policy.record import Record
+from mlx_spec.policy.step import Step
 from mlx_spec.sampling import Dice
 
 from .enumeration import EnumeratingDice, law_of
@@ -115,18 +117,23 @@ class ToyController:
 
     state: State = "speculating"
     reason: str | None = None
+    most = 4
+    record = Record((), 4)
 
     def __init__(self, schedule: Schedule) -> None:
         self._schedule = schedule
         self._state = schedule.start
         self._emitted = 0
 
+    def begin(self, depth: int) -> None:
+        """A schedule starts with the controller."""
+
     def next_k(self) -> int:
         return self._schedule.k(self._state, self._emitted)
 
-    def observe(self, k: int, emitted: int, seconds: float) -> None:
-        self._emitted += emitted
-        self._state = self._schedule.after(self._state, k, emitted - 1 if k else 0)
+    def observe(self, step: Step) -> None:
+        self._emitted += step.emitted
+        self._state = self._schedule.after(self._state, step.drafted, step.emitted - 1 if step.drafted else 0)
 
 
 @pytest.fixture
@@ -134,6 +141,7 @@ def generate(monkeypatch: pytest.MonkeyPatch) -> Any:
     """A function that plays one generation of the real engine over toys."""
     monkeypatch.setattr(engine_module, "CachedModel", ToyCachedModel)
     monkeypatch.setattr(engine_module, "parameter_bytes", lambda model: 0)
+    monkeypatch.setattr("mlx_spec.device.weights", lambda model: None)
     monkeypatch.setattr(mx, "async_eval", lambda *arrays: None)
 
     def play(

@@ -1,0 +1,74 @@
+"""The verdict on speculation, for the eye: a symbol with a few words, and the sentence as a banner."""
+
+from __future__ import annotations
+
+from rich.style import Style
+from rich.text import Text
+from textual.app import RenderResult
+from textual.reactive import reactive
+from textual.widget import Widget
+
+from app.display import neutralise
+from app.tui import palette
+from mlx_spec.diagnose import Verdict
+
+# Symbol, words, colour by kind. No two kinds share a symbol, so that none depends on its colour.
+_LOOKS = {
+    "measuring": ("◔", "measuring", palette.MUTED),
+    "paying": ("▴", "pays", palette.GOOD),
+    "parked": ("‖", "parked", palette.WARM),
+    "slower": ("▾", "slower", palette.BAD),
+    "off": ("∅", "off", palette.MUTED),
+}
+_CAUSES = {
+    "verification": "verification",
+    "cliff": "a cliff",
+    "draft": "draft cost",
+    "acceptance": "acceptance",
+    "overhead": "overhead",
+    "context": "context",
+}
+_SILENT = ("measuring", "paying")  # no banner: nothing is amiss
+
+
+def style(verdict: Verdict) -> Style:
+    """Of the symbol and its words."""
+    return Style(color=_LOOKS[verdict.kind][2], bold=True)
+
+
+def short(verdict: Verdict) -> str:
+    """The symbol and the words."""
+    symbol, words, _ = _LOOKS[verdict.kind]
+    speedup = verdict.facts.get("speedup")
+    if verdict.kind in ("paying", "slower") and speedup:
+        return f"{symbol} {words} {speedup['value']:.2f}x"
+    cause = _CAUSES.get(verdict.cause or "")
+    return f"{symbol} {words}: {cause}" if cause else f"{symbol} {words}"
+
+
+class Banner(Widget):
+    """The verdict's sentence in full while speculation does not pay; nothing otherwise."""
+
+    DEFAULT_CSS = """
+    Banner {
+        display: none;
+        height: auto;
+        max-height: 4;
+        padding: 0 2;
+    }
+    Banner.-told { display: block; }
+    """
+
+    verdict: reactive[Verdict | None] = reactive(None, layout=True)
+
+    def watch_verdict(self, verdict: Verdict | None) -> None:
+        """Show it only where there is something to tell."""
+        told = verdict is not None and verdict.kind not in _SILENT and verdict.cause != "user"
+        self.set_class(told, "-told")
+
+    def render(self) -> RenderResult:
+        """Symbol and sentence."""
+        if self.verdict is None:
+            return Text()
+        symbol = _LOOKS[self.verdict.kind][0]
+        return Text.assemble((f"{symbol} ", style(self.verdict)), neutralise(self.verdict.sentence))

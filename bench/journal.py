@@ -1,0 +1,79 @@
+"""The samples of a sweep on disk, line by line: whatever ends the program, only the run in flight is lost."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any, TextIO
+
+from mlx_spec.errors import SpecError
+
+FILE = "samples.jsonl"
+
+
+class Journal:
+    """Appends JSON objects to a file, each on the disk before the next run begins."""
+
+    def __init__(self, folder: Path) -> None:
+        """Open the journal of a folder, which is made.
+
+        Raises:
+            SpecError: it cannot be written.
+        """
+        self.folder = folder
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            self._stream: TextIO = (folder / FILE).open("a", encoding="utf-8")
+        except OSError as error:
+            raise SpecError(
+                f"{folder} cannot be written: {error.strerror}.", "Name another folder."
+            ) from None
+
+    def add(self, kind: str, entry: dict[str, Any]) -> None:
+        """Append one entry and wait for the disk.
+
+        Raises:
+            SpecError: the disk is full or gone.
+        """
+        try:
+            self._stream.write(json.dumps({"kind": kind, **entry}, allow_nan=False) + "\n")
+            self._stream.flush()
+            os.fsync(self._stream.fileno())
+        except OSError as error:
+            raise SpecError(
+                f"A sample could not be written to {self.folder}: {error.strerror}.",
+                "Make room and go on with --resume.",
+            ) from None
+
+    def close(self) -> None:
+        self._stream.close()
+
+
+def read(folder: Path) -> list[dict[str, Any]]:
+    """The entries of a folder's journal. A last line that was cut short is taken off the file.
+
+    Raises:
+        SpecError: there is no journal, or a line of it is no entry.
+    """
+    file = folder / FILE
+    try:
+        raw = file.read_bytes()
+    except OSError as error:
+        raise SpecError(
+            f"{file} cannot be read: {error.strerror}.", "Name the folder of an earlier --out."
+        ) from None
+    whole = raw[: raw.rfind(b"\n") + 1]
+    if whole != raw:
+        os.truncate(file, len(whole))
+    entries = []
+    for i, line in enumerate(whole.splitlines()):
+        try:
+            entry = json.loads(line)
+            entry["kind"]
+        except (ValueError, KeyError, TypeError, RecursionError):
+            raise SpecError(
+                f"Line {i + 1} of {file} is no entry of a sweep.", "Start anew in another folder."
+            ) from None
+        entries.append(entry)
+    return entries

@@ -1,0 +1,1 @@
+"""What people get to see of a sweep: the terminal, and the files of --out."""

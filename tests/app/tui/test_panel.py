@@ -1,0 +1,128 @@
+"""What was measured, in characters: every number as text, every limit drawn, nothing by colour alone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from rich.cells import cell_len
+from screenplay import FACTS, PARKED, PAYING
+
+from app.events import Snapshot
+from app.tui import plot
+from app.tui.panel import WIDTH, History, Insight, lines
+from app.tui.status import Facts, State, line
+from app.tui.verdict import short
+from mlx_spec.diagnose import Verdict
+
+KINDS = [
+    Verdict("measuring", None, "Measuring.", {}),
+    PAYING,
+    PARKED,
+    Verdict("slower", "draft", "K=4 runs at 0.51x.", FACTS),
+    Verdict("off", "user", "K was set to 0.", {}),
+]
+
+
+def snapshot(verdict: Verdict | None = PARKED, **changes: Any) -> Snapshot:
+    facts = {"hazards": (0.81, 0.5, None), "tested": (40, 32, 0), **changes}
+    return Snapshot(0, 9.6, 0.7, 2.4, 0.4, 300, 64, "parked", "why", "self", verdict=verdict, **facts)
+
+
+def shown(now: Snapshot, history: History, height: int = 40) -> list[str]:
+    return [text.plain for text in lines(Insight(now, history, history.rounds), WIDTH - 5, height)]
+
+
+def test_the_panel_has_every_number() -> None:
+    history = History()
+    for k in (4, 4, 3, 0, 0):
+        history.add(k, "speculating" if k else "parked")
+    text = "\n".join(shown(snapshot(), history))
+    assert "‖ parked: verification" in text
+    assert "speedup   0.51x  [0.48, 0.55] (95%)" in text
+    assert "predicted 0.50x" in text
+    assert "serial index 0.88" in text
+    assert "  1 █████████████░░░  81% of 40" in text
+    assert "  3 ░░░░░░░░░░░░░░░░ - of 0" in text
+    assert "44300" in text
+    assert "K: now 0, parked 2 of 5 rounds" in text
+
+
+def test_17_lines_of_a_small_terminal_hold_everything_that_counts() -> None:
+    history = History()
+    history.add(4, "speculating")
+    text = shown(snapshot(), history, height=17)
+    assert len(text) <= 17
+    for part in ("‖ parked", "predicted", "V(M)", "  3 ░", "now 0"):
+        assert any(part in line for line in text)
+
+
+def test_an_expected_kernel_is_told_where_it_is_known() -> None:
+    kernel = (
+        "M2, MLX 0.32.4, affine 4-bit: qmv a row is expected, which reads the weights 5 times for 5 rows."
+    )
+    assert kernel in shown(replace(snapshot(), kernel=kernel), History())
+
+
+def test_what_is_not_known_is_said() -> None:
+    text = "\n".join(shown(snapshot(None, hazards=(), tested=()), History()))
+    assert "speedup   -" in text
+    assert "not measured yet" in text
+    assert "nothing was drafted yet" in text
+
+
+@pytest.mark.parametrize("verdict", [None, *KINDS])
+def test_every_line_fits_the_panel_at_80_columns(verdict: Verdict | None) -> None:
+    history = History()
+    for k in range(200):
+        history.add(k % 12, "parked")
+    assert all(cell_len(text) <= WIDTH - 5 for text in shown(snapshot(verdict), history))
+
+
+def test_the_curve_lies_between_its_limits() -> None:
+    costs = {1: 1.0, 2: 1.3, 4: 1.5, 8: 4.5}
+    *rows, axis, numbers = plot.cost_curve(costs, height=8)
+    assert rows[0].startswith("  8x │")
+    assert rows[-1].startswith("  1x │")
+    # The serial limit rises to the top at M=8, the flat one stays at the bottom.
+    assert rows[0].rstrip().endswith(plot.SERIAL)
+    assert plot.FLAT in rows[-1]
+    assert sum(row.count(plot.MEASURED) for row in rows) == len(costs)
+    assert numbers.split() == ["M", *map(str, range(1, 9))]
+    assert "└" in axis
+
+
+def test_a_serialized_curve_covers_the_serial_limit_and_a_worse_one_lies_above() -> None:
+    serial = plot.cost_curve({m: float(m) for m in range(1, 10)}, height=8)
+    assert plot.SERIAL not in "".join(serial)
+    worse = plot.cost_curve({1: 1.0, 4: 11.0}, height=8)
+    assert worse[0].startswith(" 11x │")
+    assert plot.MEASURED in worse[0]
+
+
+def test_without_measurements_there_is_no_curve() -> None:
+    assert plot.cost_curve({}, height=8) == []
+
+
+def test_each_kind_has_its_own_symbol_and_words() -> None:
+    said = [short(verdict) for verdict in KINDS]
+    assert said == [
+        "◔ measuring",
+        "▴ pays 1.80x",
+        "‖ parked: verification",
+        "▾ slower 0.51x",
+        "∅ off",
+    ]
+
+
+def test_the_status_line_says_state_and_verdict_before_any_number() -> None:
+    facts = Facts(State.GENERATING, snapshot(), 8192)
+    assert line(facts, 110).plain.startswith("● generating  ‖ parked: verification   K 0")
+    assert line(facts, 76).plain == "● generating  ‖ parked K 0 9.6 tok/s rate 70% len 2.40 ctx 300/8192"
+
+
+@pytest.mark.parametrize("verdict", KINDS)
+@pytest.mark.parametrize("width", [10, 30, 56, 76, 116])
+def test_the_status_line_fits_with_any_verdict(verdict: Verdict, width: int) -> None:
+    assert cell_len(line(Facts(State.READING, snapshot(verdict), 131072), width).plain) <= width
