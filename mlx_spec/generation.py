@@ -96,7 +96,7 @@ class Generation:
         try:
             self._begin(prompt, reading)
             while finish is None:
-                self._catch_up(reading)
+                read, reading_s = self._catch_up(reading)
                 if self._stopped():
                     event = _event(Outcome([], 0, 0), self._stream.flush(), "interrupt")
                 else:
@@ -104,9 +104,8 @@ class Generation:
                     outcome, asked = self._step()
                     now = time.perf_counter()
                     drafted, emitted = len(outcome.drafted), len(outcome.emitted)
-                    self._controller.observe(Step(asked, drafted, emitted, now - before, depth))
-                    self._diagnosis.observe(self._controller)
-                    event = self._commit(outcome, now - started)
+                    step = Step(asked, drafted, emitted, now - before, depth, read, reading_s)
+                    event = self._commit(outcome, step, now - started)
                 finish = event.finish_reason
                 yield event
         except GeneratorExit:  # left between two rounds
@@ -134,16 +133,18 @@ class Generation:
         reading.expect(len(prompt) - 1 - reused)
         if self._speculates and source:
             source.begin(prompt, self._sampler)
-            if self._next_k(len(prompt)):
-                reading.expect(source.behind)
+        self._controller.begin(len(prompt), self._behind)
+        if self._next_k(len(prompt)):
+            reading.expect(self._behind)
+        before = time.perf_counter()
         ends = session.read(prompt, reading)
         metrics.prefilled_tokens = session.target.rows - reused
+        self._controller.prefilled(metrics.prefilled_tokens, time.perf_counter() - before)
         if self._speculates and source:
             source.rewind(len(prompt) - len(session.committed))  # not read, after a stop
         self._check(exactly=True)
         if self._cache_notes:
             self._cache_notes.begin(session.committed, reused, ends)
-        self._controller.begin(len(session.committed))
         if self._speculates and self._strict and not self._stopped():
             self._strict.measure(session.committed, self._sampler)
 
@@ -159,19 +160,29 @@ class Generation:
             return 0
         return k
 
-    def _catch_up(self, reading: Reading) -> None:
+    @property
+    def _behind(self) -> int:
+        return self._source.behind if self._speculates and self._source else 0
+
+    def _catch_up(self, reading: Reading) -> tuple[int, float]:
         """Let the source read what it needs for the next round.
 
         It reads when it is about to be asked and never before: reading costs the time of a second
         prompt, which no proposal may ever pay back. That may be in mid-answer, where the stream halts
         for it; it is still the same time, and a stop is heard after each chunk.
+
+        Returns:
+            Tokens read, and the seconds it took.
         """
         source = self._source
         if source and self._plain.ahead is None and self._next_k(len(self._session.committed)):
-            behind = source.behind
+            behind, before = source.behind, time.perf_counter()
             if behind:
                 source.catch_up(reading)
-                self._metrics.source_prefilled_tokens += behind - source.behind
+                read = behind - source.behind
+                self._metrics.source_prefilled_tokens += read
+                return read, time.perf_counter() - before
+        return 0, 0.0
 
     def _step(self) -> tuple[Outcome, int]:
         """One round of at most the tokens left: speculative if there is anything to verify, else plain.
@@ -201,8 +212,14 @@ class Generation:
             strict.plain_step()
         return Outcome([], 0, token), asked
 
-    def _commit(self, outcome: Outcome, seconds: float) -> Round:
-        """Commit the outcome up to the answer's end, everywhere: session, source, text, metrics, trace."""
+    def _commit(self, outcome: Outcome, step: Step, seconds: float) -> Round:
+        """Commit the outcome up to the answer's end, everywhere: session, source, text, metrics, trace.
+
+        Args:
+            outcome: of the step.
+            step: the same as the controller is told of it.
+            seconds: since the request.
+        """
         kept, shown, finish = self._keep(outcome)
         accepted = min(outcome.accepted, len(kept))
         self._trace_round(outcome, len(kept) - shown.dropped, seconds)
@@ -211,6 +228,8 @@ class Generation:
         if self._speculates and self._source:
             self._source.commit(kept, accepted)
             self._source.rewind(shown.dropped)
+        self._controller.observe(replace(step, behind=self._behind))
+        self._diagnosis.observe(self._controller)
         if self._plain.ahead is None:
             self._session.settle()
             self._check(exactly=not shown.dropped)

@@ -95,6 +95,8 @@ class AutoK:
         if self._state == "measuring":
             return "measuring whether speculation pays"
         k, value = self.best()
+        if value > self.START and self.waits_for_reading:
+            return f"the source would first have to read {self.record.catch_up.behind} tokens"
         return f"speculation at K={k} would run at {value:.2f}x plain decoding"
 
     def best(self) -> tuple[int, float]:
@@ -103,8 +105,25 @@ class AutoK:
         k = max(range(1, self.most + 1), key=values.__getitem__)
         return k, values[k]
 
-    def begin(self, depth: int) -> None:
+    @property
+    def waits_for_reading(self) -> bool:
+        """Whether the text that the source would have to read first costs more than may be lost."""
+        cost = self.record.catch_up.cost(self.record.costs)
+        return cost > 0 and min(self.record.costs.ratios[1:]) - 1 + cost > self._budget.left
+
+    def begin(self, depth: int, behind: int = 0) -> None:
         self.record.begin(depth)
+        self.record.catch_up.behind = behind
+        self._afford()
+
+    def prefilled(self, tokens: int, seconds: float) -> None:
+        self.record.catch_up.prefilled(tokens, seconds)
+        self._afford()
+
+    def _afford(self) -> None:
+        """Decide anew if what was decided costs too much by what is known now."""
+        if self._k and self._k not in self._affordable():
+            self._plan()
 
     def next_k(self) -> int:
         return self._k
@@ -149,8 +168,9 @@ class AutoK:
         self._before = self._expected = None
         if costs.anchor is None or costs.scale is None:
             return
-        self._budget.round(step.emitted, step.seconds, costs.anchor, costs.scale)
-        cost = step.seconds / costs.scale
+        seconds = step.seconds + step.reading_s
+        self._budget.round(step.emitted, seconds, costs.anchor, costs.scale)
+        cost = seconds / costs.scale
         self._since_block += cost
         self._evidence.observe(step.emitted - cost, max(step.drafted + 1, 2 * costs.ratios[step.drafted]))
         self._streak += 1
@@ -201,7 +221,8 @@ class AutoK:
         return 0
 
     def _affordable(self) -> list[int]:
-        left = self._budget.left
+        """Every K of which a round is allowed, with all that the source must read before it."""
+        left = self._budget.left - self.record.catch_up.cost(self.record.costs)
         return [k for k in range(1, self.most + 1) if self.record.costs.ratios[k] - 1 <= left]
 
     def _one_more(self, k: int, values: list[float]) -> int:

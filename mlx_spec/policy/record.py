@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from mlx_spec.policy.catchup import CatchUp
 from mlx_spec.policy.costs import Costs, CostTable
 from mlx_spec.policy.hazards import Hazards, emitted
 from mlx_spec.policy.speedup import Interval, Speedup
@@ -19,6 +20,7 @@ class Record:
         most: the largest K.
         costs: seconds of rounds, in plain steps.
         hazards: acceptance by position.
+        catch_up: the price of what the source has to read first.
         paired: whether plain steps of this session tell the plain time.
     """
 
@@ -30,6 +32,7 @@ class Record:
         self.most = most
         self.costs = Costs(tables, most)
         self.hazards = Hazards(most)
+        self.catch_up = CatchUp()
         self._speedup = Speedup()
         self.paired = any(table.fresh for table in tables)
         self.depth = 0
@@ -53,6 +56,9 @@ class Record:
         """Take note of a step."""
         self.depth = step.depth
         self.costs.observe(step)
+        self.catch_up.behind = step.behind
+        if self.costs.scale is not None:
+            self.catch_up.caught_up(step.read, step.reading_s / self.costs.scale)
         if not step.asked:
             self.paired = self.paired or self.costs.settled
             return
@@ -96,7 +102,11 @@ class Record:
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON: what outlives the session."""
-        return {"costs": self.costs.as_dict(), "hazards": self.hazards.as_dict()}
+        return {
+            "costs": self.costs.as_dict(),
+            "hazards": self.hazards.as_dict(),
+            "reading": self.catch_up.price,
+        }
 
     @classmethod
     def from_dict(cls, kept: Mapping[str, Any], most: int) -> Record:
@@ -104,4 +114,5 @@ class Record:
         record = cls((), most)
         record.costs = Costs.from_dict(kept["costs"], most)
         record.hazards = Hazards.from_dict(kept["hazards"], most)
+        record.catch_up.price = kept.get("reading")
         return record

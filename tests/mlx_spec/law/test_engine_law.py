@@ -125,8 +125,11 @@ class ToyController:
         self._state = schedule.start
         self._emitted = 0
 
-    def begin(self, depth: int) -> None:
+    def begin(self, depth: int, behind: int) -> None:
         """A schedule starts with the controller."""
+
+    def prefilled(self, tokens: int, seconds: float) -> None:
+        """A schedule knows no costs."""
 
     def next_k(self) -> int:
         return self._schedule.k(self._state, self._emitted)
