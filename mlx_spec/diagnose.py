@@ -39,8 +39,9 @@ class Diagnosis:
     """One verdict at a time. It changes on evidence or after a while, not with every round.
 
     A verdict of paying or slower rests on an interval or a bet, and holds until the opposite is as sure.
-    Parked becomes the verdict when the controller has been parked for a while; each change doubles that
-    while. A cause gives way to one that would lift the speedup clearly more.
+    Parked becomes the verdict when the controller has been parked for a while, or at once where measured
+    costs rule out every K whatever the drafts are; each change doubles that while. A cause gives way to
+    one that would lift the speedup clearly more.
     """
 
     PATIENCE = 64  # steps for which the controller must stay parked
@@ -63,7 +64,9 @@ class Diagnosis:
             self._parked_for = self._parked_for + 1 if controller.state == "parked" else 0
             if self._kind != "paying" and controller.state == "speculating":
                 self._turn("paying")
-            elif self._kind == "measuring" and self._parked_for >= self.PATIENCE // 4:
+            elif self._kind == "measuring" and (
+                self._parked_for >= self.PATIENCE // 4 or controller.ruled_out
+            ):
                 self._turn("parked")
             elif self._kind == "paying" and self._parked_for >= self._patience:
                 self._turn("parked")

@@ -106,6 +106,15 @@ class AutoK:
         return k, values[k]
 
     @property
+    def ruled_out(self) -> bool:
+        """Whether measured costs say that no K could pay if every draft stood, so that none is tried."""
+        record, sure = self.record, [1.0] * self.most
+        if record.costs.table is None:
+            return False
+        hopes = record.predictions(sure, record.costs.hopeful(self._idle), 1.0)
+        return max(hopes[1:]) <= 1 + self.HOPE
+
+    @property
     def waits_for_reading(self) -> bool:
         """Whether the text that the source would have to read first costs more than may be lost."""
         cost = self.record.catch_up.cost(self.record.costs)

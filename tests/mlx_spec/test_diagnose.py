@@ -68,6 +68,18 @@ def test_a_draft_as_slow_as_its_target_is_the_cause_and_serialization_stays_a_fa
     assert verdict.facts["serial_index"] == pytest.approx(0.9)
 
 
+@pytest.mark.parametrize("tables", [table(SERIAL), table(FOUR_BIT, c=1.0)], ids=["rows", "draft"])
+def test_costs_that_rule_out_every_k_are_a_verdict_at_once(tables: CostTable) -> None:
+    verdict = judged(Backend(tables, lambda position: 1.0), AutoK("s", [tables]), tokens=1)
+    assert verdict.kind == "parked"
+
+
+@pytest.mark.parametrize("tables", [[table(PARALLEL)], []], ids=["costs that may pay", "no costs"])
+def test_what_measured_costs_do_not_rule_out_is_measured_for_a_while(tables: list[CostTable]) -> None:
+    backend = Backend(table(FOUR_BIT), lambda position: 0.0)
+    assert judged(backend, AutoK("s", tables), tokens=4).kind == "measuring"
+
+
 def test_the_device_explains_and_never_decides() -> None:
     tables = table(FOUR_BIT)
     backends = [Backend(tables, lambda position: 0.7) for _ in range(2)]
