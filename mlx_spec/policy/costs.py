@@ -165,8 +165,7 @@ class Costs:
         self._move_to(table.depth)
         self._corrections = {k: math.log(ratio / self._bases[k]) for k, ratio in tried.items()}
         self._refresh()
-        if self._log_scale is None:
-            self._start_from_table()
+        self._start_from_table()
 
     def begin(self, depth: int) -> None:
         """Take note of a new answer after `depth` tokens: time has passed, its first steps are untypical."""

@@ -37,12 +37,17 @@ class Record:
         self.paired = any(table.fresh for table in tables)
         self.depth = 0
         self._k = most  # of the latest round
-        self._unscaled: deque[tuple[int, float]] = deque(maxlen=512)  # rounds before any plain time was known
+        self._unscaled: deque[tuple[int, float]] = deque(maxlen=512)  # rounds before any plain step
 
     def learn(self, table: CostTable) -> None:
         """Take what a probe measured meanwhile."""
         self.costs.learn(table)
-        self.paired = self.paired or table.fresh
+        if table.fresh:
+            self._pair()
+
+    def _pair(self) -> None:
+        """Compare rounds with plain steps of this session, now that there are some."""
+        self.paired = True
         while self._unscaled and self.costs.scale is not None:
             emitted, seconds = self._unscaled.popleft()
             self._speedup.observe(emitted, seconds / self.costs.scale)
@@ -60,14 +65,15 @@ class Record:
         if self.costs.scale is not None:
             self.catch_up.caught_up(step.read, step.reading_s / self.costs.scale)
         if not step.asked:
-            self.paired = self.paired or self.costs.settled
+            if self.costs.settled:
+                self._pair()
             return
         self.hazards.observe(step.drafted, step.emitted - 1 if step.drafted else 0)
         self._k = step.drafted or self._k
-        if self.costs.scale is None:
-            self._unscaled.append((step.emitted, step.seconds))
-        else:
+        if self.paired and self.costs.scale is not None:
             self._speedup.observe(step.emitted, step.seconds / self.costs.scale)
+        else:  # a scale that only ratios told would make a prediction of it
+            self._unscaled.append((step.emitted, step.seconds))
 
     @property
     def speedup(self) -> Interval | None:

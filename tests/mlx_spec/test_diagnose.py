@@ -117,6 +117,14 @@ def test_a_fixed_k_that_loses_is_warned_of_with_what_was_measured() -> None:
     assert f"Speculation at K=4 runs at {value:.2f}x plain decoding (" in verdict.sentence
 
 
+def test_a_fixed_k_that_loses_much_is_warned_of_within_a_short_answer() -> None:
+    backend = Backend(table(FOUR_BIT), lambda position: 0.6)
+    verdict = judged(backend, FixedK(4, [backend.table]), tokens=40)
+    assert len(backend.ks) <= 24
+    assert verdict.kind == "slower"
+    assert verdict.facts["speedup"]["high"] < 1
+
+
 def test_a_fixed_k_that_pays_is_not_warned_of() -> None:
     backend = Backend(table(PARALLEL), lambda position: 0.85)
     assert judged(backend, FixedK(4, [backend.table])).kind == "paying"
