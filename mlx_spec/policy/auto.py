@@ -94,16 +94,22 @@ class AutoK:
             return None
         if self._state == "measuring":
             return "measuring whether speculation pays"
-        k, value = self.best()
-        if value > self.START and self.waits_for_reading:
+        if self.waits_for_reading:
             return f"the source would first have to read {self.record.catch_up.behind} tokens"
+        k, value = self.best()
+        if value is None:
+            return "what rounds cost is not measured, and by a guess they would not pay"
         return f"speculation at K={k} would run at {value:.2f}x plain decoding"
 
-    def best(self) -> tuple[int, float]:
-        """The best K of at least 1, and its predicted speedup."""
-        values = self.record.predictions(self.record.hazards.rates)
-        k = max(range(1, self.most + 1), key=values.__getitem__)
-        return k, values[k]
+    def best(self) -> tuple[int, float | None]:
+        """The best K of at least 1 whose cost was measured, and its predicted speedup.
+
+        Where no cost was, it is the best one by a guess, and nothing is predicted.
+        """
+        values, told = self.record.predictions(self.record.hazards.rates), self.record.costs.told
+        ks = range(1, self.most + 1)
+        k = max([k for k in ks if told(k)] or ks, key=values.__getitem__)
+        return k, values[k] if told(k) else None
 
     @property
     def ruled_out(self) -> bool:
@@ -116,9 +122,10 @@ class AutoK:
 
     @property
     def waits_for_reading(self) -> bool:
-        """Whether the text that the source would have to read first costs more than may be lost."""
-        cost = self.record.catch_up.cost(self.record.costs)
-        return cost > 0 and min(self.record.costs.ratios[1:]) - 1 + cost > self._budget.left
+        """Whether only the text that the source must read first keeps a K from being tried that might pay."""
+        cost, value = self.record.catch_up.cost(self.record.costs), self.best()[1]
+        dear = min(self.record.costs.ratios[1:]) - 1 + cost > self._budget.left
+        return cost > 0 and dear and (value is None or value > self.START)
 
     def begin(self, depth: int, behind: int = 0) -> None:
         self.record.begin(depth)
@@ -145,7 +152,7 @@ class AutoK:
             accepted: how many of them, from the first, the text then had.
         """
         self.record.hazards.observe(drafted, accepted)
-        if self._parked and self.best()[1] > self.START:
+        if self._parked and (self.best()[1] or 0) > self.START:
             self._waited = self._gap
 
     def observe(self, step: Step) -> None:

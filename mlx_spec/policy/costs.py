@@ -219,6 +219,10 @@ class Costs:
         """Whether the ratio of K was measured, by a table or by rounds, and not interpolated."""
         return k in self._corrections or (self.table is not None and k + 1 in self.table.verify)
 
+    def told(self, k: int) -> bool:
+        """Whether the ratio of K rests on measurements of K or of its neighbours, and is no mere guess."""
+        return self.table is not None or k in self._corrections
+
     @property
     def settled(self) -> bool:
         """Whether the latest steps are plain ones that tell the scale."""

@@ -12,6 +12,7 @@ from mlx_spec.diagnose import Diagnosis, Verdict
 from mlx_spec.policy.auto import AutoK
 from mlx_spec.policy.controller import FixedK, Off
 from mlx_spec.policy.costs import CostTable
+from mlx_spec.policy.step import Step
 
 FOUR_BIT = dict(enumerate((1.0, 1.6, 3.2, 4.1, 4.6, 6.5, 7.0, 7.5), 1))
 CLIFF = dict(enumerate((1.0, 1.86, 1.9, 1.92, 1.94, 1.96, 1.98, 2.0), 1))
@@ -135,6 +136,37 @@ def test_without_a_probe_there_is_a_verdict_and_no_invented_cause() -> None:
     verdict = judged(backend, AutoK("s"))
     assert (verdict.kind, verdict.cause) == ("parked", None)
     assert "costs" in verdict.sentence
+
+
+@pytest.mark.parametrize("controller", [AutoK("s"), FixedK(4)], ids=["auto", "fixed"])
+def test_without_measured_costs_no_number_is_made_up(controller: AutoK | FixedK) -> None:
+    facts = Diagnosis().verdict(controller).facts
+    assert (facts["predicted"], facts["round_cost"]) == (None, None)
+
+
+def test_plain_steps_alone_predict_nothing() -> None:
+    controller, diagnosis = AutoK("s"), Diagnosis()
+    for _ in range(40):
+        controller.record.hazards.observe(1, 0)
+    for _ in range(30):
+        controller.observe(Step(0, 0, 1, 1.0))
+        diagnosis.observe(controller)
+    verdict = diagnosis.verdict(controller)
+    assert (verdict.kind, verdict.facts["predicted"]) == ("parked", None)
+    assert verdict.sentence.startswith("What a round costs here is not measured.")
+    assert "not measured" in (controller.reason or "")
+
+
+def test_a_source_that_has_too_much_to_read_is_said_to() -> None:
+    tables = table(PARALLEL, c=0.1)
+    controller, diagnosis = AutoK("s", [tables]), Diagnosis()
+    controller.begin(2000, 1999)
+    for n in range(20):
+        controller.observe(Step(0, 0, 1, 1.0, 2000 + n, behind=2000 + n))
+        diagnosis.observe(controller)
+    verdict = diagnosis.verdict(controller)
+    assert (verdict.kind, verdict.cause) == ("parked", "draft")
+    assert "would first have to read 2019 tokens" in verdict.sentence
 
 
 def test_off_has_the_reason_of_whoever_wants_it() -> None:
