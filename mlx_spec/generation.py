@@ -27,6 +27,7 @@ from mlx_spec.sampling import Sampler
 from mlx_spec.session import Session
 from mlx_spec.text import Released, TextStream
 from mlx_spec.trace import Trace
+from mlx_spec.witness import Witness
 
 JUDGE_EVERY = 16  # rounds between verdicts; one takes more time than a plain step may spare
 CLEAR_EVERY = 256  # rounds between returns of MLX's unused buffers to the system
@@ -86,6 +87,9 @@ class Generation:
         self._stopped = stopped
         self._forget = forget
         self._plain = PlainDecoder(session.target, sampler)
+        self._witness: Witness | None = None
+        if source is not None and source.free and isinstance(controller, AutoK):
+            self._witness = Witness(source, controller)
         self._stood_down: str | None = None  # why the source is asked no more in this answer
 
     def rounds(self, prompt: list[int], reading: Reading) -> Generator[Round, None, None]:
@@ -228,6 +232,8 @@ class Generation:
         if self._speculates and self._source:
             self._source.commit(kept, accepted)
             self._source.rewind(shown.dropped)
+        if self._witness:
+            self._witness.commit(kept)
         self._controller.observe(replace(step, behind=self._behind))
         self._diagnosis.observe(self._controller)
         if self._plain.ahead is None:

@@ -64,7 +64,8 @@ class AutoK:
         self._rest, self._next_rest = 0, self.REST
         self._gap, self._waited = 1, 1
         self._parked = True
-        self._idle = 0  # tokens since the source was last tested
+        self._idle = 0  # tokens since the last round
+        self._untested = 0  # tokens since a draft was last tested, by a round or a witness
         self._rounds = 0  # at the present K
         self._streak = 0  # rounds since it was last parked
         self._since_block = 0.0  # plain steps' time
@@ -145,13 +146,14 @@ class AutoK:
         return self._k
 
     def witness(self, drafted: int, accepted: int) -> None:
-        """Take note of what a deterministic source would have got right, seen on committed text.
+        """Take note of what a parked source would have got right, seen on committed text.
 
         Args:
             drafted: tokens that it would have proposed, 0 if it had nothing.
             accepted: how many of them, from the first, the text then had.
         """
         self.record.hazards.observe(drafted, accepted)
+        self._untested = 0
         if self._parked and (self.best()[1] or 0) > self.START:
             self._waited = self._gap
 
@@ -165,6 +167,7 @@ class AutoK:
             self._budget.plain()
             self._waited += 1
             self._idle += 1
+            self._untested += 1
             self._rest -= self._rest > 0
             if self._before is None:
                 self._before, self._expected = before, expected
@@ -190,7 +193,7 @@ class AutoK:
         self._since_block += cost
         self._evidence.observe(step.emitted - cost, max(step.drafted + 1, 2 * costs.ratios[step.drafted]))
         self._streak += 1
-        self._idle = 0
+        self._idle = self._untested = 0
         if step.drafted == self._k:
             self._rounds += 1
         if self._evidence.loses >= Evidence.ENOUGH:
@@ -270,7 +273,7 @@ class AutoK:
             if self._waited < self._gap:
                 return 0
             ratios = record.costs.hopeful(self._idle)
-            hopes = record.predictions(record.hazards.hopeful(self._idle), ratios, 1.0)
+            hopes = record.predictions(record.hazards.hopeful(self._untested), ratios, 1.0)
             tokens = emitted(record.hazards.rates)
             able = [k for k in affordable if hopes[k] > 1 + self.HOPE]
             best = min(able, key=lambda k: record.costs.ratios[k] - tokens[k], default=0)

@@ -77,6 +77,7 @@ class ToyCachedModel:
 class ToyDraftSource:
     """A toy source behind the engine's protocol; checks that it only ever sees committed tokens."""
 
+    free = False
     nbytes = 0
     behind = 0
     unable = None
