@@ -21,7 +21,7 @@ from mlx_spec.options import EngineOptions
 
 if TYPE_CHECKING:
     from bench.options import Options
-    from bench.prompts import Prompt
+    from bench.prompts.entry import Prompt
     from bench.record import Record
 
 

@@ -37,6 +37,8 @@ def conclusions(findings: Findings) -> list[str]:
         speedup = findings.row(name).speedup
         assert speedup is not None
         said.append(_auto(name, "plain decoding" if rival == PLAIN else rival, speedup, low))
+        if verdict := findings.row(name).verdict:
+            said.append(f"What {name} says of itself: {verdict}")
     return said
 
 

@@ -18,6 +18,7 @@ from bench.ways import Decoder
 Clock = Callable[[], float]
 
 MOST_WARM_UPS = 6
+REST = 8.0  # seconds in which a way may measure, once
 STABLE = 0.05  # relative difference of two warm-ups in a row that counts as none
 
 
@@ -89,7 +90,10 @@ class Bench:
         )
 
     def warm_up(self, baseline: str, task: Task) -> Pace | None:
-        """Run the baseline until its speed settles, then every other way once; None if stopped."""
+        """Run the baseline until its speed settles, then every other way once; None if stopped.
+
+        Each way gets some time of its own after that, in which `auto` measures what rounds cost.
+        """
         paces: list[Pace] = []
         while len(paces) < MOST_WARM_UPS and not (paces and paces[-1].stable):
             sample = self.run(Turn(-1, 0, baseline, 0), task, session=-1)
@@ -100,7 +104,12 @@ class Bench:
             reading = (sample.ttft_s or 0.0, len(task.tokens) - sample.counts.reused)
             # A cache that is shared and warm makes later readings short.
             paces.append(Pace(stable, max(paces[-1].reading, reading) if paces else reading, token))
-        for name in self._decoders:
+        for name, decoder in self._decoders.items():
             if name != baseline and self.run(Turn(-1, 0, name, 0), task, session=-1) is None:
                 return None
+            decoder.rest(self._over_in(REST))
         return paces[-1]
+
+    def _over_in(self, seconds: float) -> Callable[[], bool]:
+        end = self._clock() + seconds
+        return lambda: self._stopped() or self._clock() > end

@@ -115,6 +115,9 @@ class MlxLm:
     def counts(self) -> Counts:
         return self._counts
 
+    def rest(self, over: Callable[[], bool]) -> None:
+        """It measures nothing."""
+
     def forget(self) -> None:
         """Each answer has a cache of its own."""
 
@@ -152,6 +155,9 @@ class MlxDspark:
 
     def counts(self) -> Counts:
         return Counts()
+
+    def rest(self, over: Callable[[], bool]) -> None:
+        """It measures nothing."""
 
     def forget(self) -> None:
         """Each answer has an index and a cache of its own."""

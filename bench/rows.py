@@ -33,6 +33,7 @@ class Row:
         parts: of a typical round, apart from the timed runs; what follows is made of them.
         verify_cost, serial_index: V(K+1) and (V(K+1) - 1) / K.
         c: the time of drafting a token over T(1).
+        verdict: what the engine said at the end of the last run, in words.
         predicted: the speedup that the parts and the rounds of the timed runs add up to.
     """
 
@@ -55,6 +56,7 @@ class Row:
     serial_index: float | None
     c: float | None
     predicted: float | None
+    verdict: str | None
 
 
 def rows_of(record: Record, blocks: Sequence[Sequence[Sample]], bootstrap: Bootstrap) -> list[Row]:
@@ -117,6 +119,7 @@ def _row(
         verify_cost=cost,
         serial_index=(cost - 1) / (drafts.rows - 1) if drafts and cost else None,
         c=drafts.draft_s / (drafts.rows - 1) / one.verify_s if drafts and one else None,
+        verdict=counts[-1].verdict if counts else None,
         predicted=_predicted(samples, drafts, one, loop) if drafts and one and loop else None,
     )
 

@@ -16,7 +16,8 @@ from bench.journal import Journal
 from bench.measure import Bench, Clock
 from bench.options import KS, QUICK_KS, QUICK_SECONDS, Options
 from bench.peers import peer_decoders, peer_ways, settle
-from bench.prompts import Prompt, PromptSet
+from bench.prompts import PromptSet
+from bench.prompts.entry import Prompt
 from bench.record import Pace, Record
 from bench.split import measure_splits
 from bench.sweep import Sweep, duration

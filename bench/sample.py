@@ -19,7 +19,7 @@ class Counts:
         reused: prompt tokens that were in the cache already.
         draft_bytes, kv_bytes: memory of the draft source and of the target's cache.
         finish: why the answer ended.
-        state, reason: of the choice of K at the end.
+        state, reason, verdict: of the choice of K at the end, the verdict in words.
     """
 
     rounds: int = 0
@@ -34,6 +34,7 @@ class Counts:
     finish: str | None = None
     state: str | None = None
     reason: str | None = None
+    verdict: str | None = None
 
 
 @dataclass(frozen=True)

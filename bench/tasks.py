@@ -8,7 +8,8 @@ from dataclasses import replace
 from bench.design import Task, Way, WrongDesign
 from bench.options import QUICK_TOKENS, TOKENS, Options
 from bench.peers import takes
-from bench.prompts import Prompt, PromptSet
+from bench.prompts import PromptSet
+from bench.prompts.entry import Prompt
 from bench.record import Pace
 from bench.statistics import FEWEST
 from bench.sweep import expected_run

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
@@ -42,6 +43,9 @@ class Decoder(Protocol):
 
     def forget(self) -> None:
         """Drop what the latest answer left: a source that remembered it would propose it."""
+
+    def rest(self, over: Callable[[], bool]) -> None:
+        """Do what is done in a chat while nobody waits, until it is done or the time is over."""
 
 
 class Silent:
@@ -109,7 +113,15 @@ class EngineDecoder:
             finish=metrics.finish_reason,
             state=metrics.state,
             reason=metrics.reason,
+            verdict=metrics.verdict.sentence if metrics.verdict else None,
         )
+
+    def rest(self, over: Callable[[], bool]) -> None:
+        if self.engine.options.k == "auto":
+            with closing(self.engine.measure()) as calls:
+                for _ in calls:
+                    if over():
+                        break
 
     def forget(self) -> None:
         if self._cold:

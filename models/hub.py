@@ -61,11 +61,11 @@ def fetch(repository: str, revision: str | None, tell: Tell) -> Path:
         ModelMissing: if there is no such repository or no way to reach it.
         ModelError: if what it sends is damaged, or no model that can be loaded.
     """
-    kept = _kept(repository, revision)
-    if kept is not None:
+    here = kept(repository, revision)
+    if here is not None:
         try:
-            model_folder.check(kept)
-            return kept
+            model_folder.check(here)
+            return here
         except model_folder.Damaged as damage:
             tell(f"{damage.message} It is fetched again.")
             _forget(damage.file)
@@ -81,7 +81,7 @@ def fetch(repository: str, revision: str | None, tell: Tell) -> Path:
         raise _unreachable(repository) from error
 
 
-def _kept(repository: str, revision: str | None) -> Path | None:
+def kept(repository: str, revision: str | None) -> Path | None:
     """What an earlier download left, without asking the network."""
     try:
         return _snapshot(repository, revision, local_files_only=True)

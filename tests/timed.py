@@ -54,6 +54,9 @@ class Script:
     def forget(self) -> None:
         self.heard.append("forget")
 
+    def rest(self, over: Callable[[], bool]) -> None:
+        """There is nothing to measure."""
+
 
 def tasks(prompts: int = 5, tokens: int = 20) -> list[Task]:
     return [

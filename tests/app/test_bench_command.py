@@ -46,6 +46,7 @@ def short_prompts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def target(monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.setattr(measure, "REST", 0.05)
     loaded = without_ends(tiny_loaded("llama", vocab=READABLE, seed=6))
     monkeypatch.setattr(models, "load", lambda ref, dtype=None, progress=None: loaded)
     monkeypatch.setattr(

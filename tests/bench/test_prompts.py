@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from bench import prompts
-from bench.prompts import Prompt, PromptsError, PromptSet, builtin, collect, read
+from bench.prompts import PromptsError, PromptSet, builtin, collect, entry, read
+from bench.prompts.entry import Prompt
 from mlx_spec.options import Sampling
 
 # A change of the set is a new version: reports of the two must not be compared as if they were one.
@@ -181,7 +182,7 @@ def test_sizes_are_bounded(write: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(prompts, "MOST_PROMPTS", 2)
     with pytest.raises(PromptsError, match="more than 2 prompts"):
         read(write("a\nb\nc"))
-    monkeypatch.setattr(prompts, "LONGEST", 10)
+    monkeypatch.setattr(entry, "LONGEST", 10)
     long = {"turns": [{"role": r, "content": "four"} for r in ("user", "assistant", "user")]}
     with pytest.raises(PromptsError, match="longer than 10"):
         collect("a", [long])

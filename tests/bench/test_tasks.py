@@ -11,7 +11,8 @@ from timed import design
 
 from bench.design import Task, WrongDesign
 from bench.options import QUICK_TOKENS, Options
-from bench.prompts import Prompt, PromptSet, builtin
+from bench.prompts import PromptSet, builtin
+from bench.prompts.entry import Prompt
 from bench.record import Pace
 from bench.statistics import FEWEST
 from bench.tasks import chosen, fitting, tasks_of

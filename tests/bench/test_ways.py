@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -17,7 +18,7 @@ from bench.design import LOOP, PLAIN, Task, Turn, Way, sweep_ways
 from bench.measure import Bench
 from bench.sample import Sample
 from bench.split import measure_splits
-from bench.ways import Pair, engine_decoders
+from bench.ways import EngineDecoder, Pair, engine_decoders
 from mlx_spec import EngineOptions, Sampling
 
 WAYS = sweep_ways(["lookup", "self", "model"], [3])
@@ -99,6 +100,20 @@ def test_rounds_are_split_into_drafting_verifying_and_the_rest(pair: Pair) -> No
         assert split.verify_s == 1
         assert split.draft_s == 1
         assert split.rest_s > 0
+
+
+@pytest.mark.parametrize(("k", "calls", "made"), [("auto", 9, 5), ("auto", 3, 3), (4, 9, 0)])
+def test_auto_measures_while_nobody_waits_until_the_time_is_over(k: Any, calls: int, made: int) -> None:
+    measured: list[int] = []
+
+    def measure() -> Iterator[None]:
+        for i in range(calls):
+            measured.append(i)
+            yield
+
+    engine: Any = SimpleNamespace(options=EngineOptions(k=k), measure=measure)
+    EngineDecoder(engine).rest(lambda: len(measured) == 5)
+    assert len(measured) == made
 
 
 def test_watching_an_engine_leaves_no_trace(pair: Pair) -> None:

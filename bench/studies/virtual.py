@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -102,7 +102,7 @@ class Machine:
             yield level * math.exp(rng.gauss(0, NOISE)) * (BURST if burst else 1)
 
 
-def machine(rows: dict[int, float], c: float, most: int, noise: bool, drift: Drift) -> Machine:
+def machine(rows: Mapping[int, float], c: float, most: int, noise: bool, drift: Drift) -> Machine:
     """A machine with the curve V(M) = `rows`, on which drafting one token costs `c` plain steps."""
     table = CostTable(0, 1.0, rows, {1: c, most: most * c} if c else {}, OVERHEAD)
     return Machine(table, [table.round(k) for k in range(most + 1)], noise, drift)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from bench import simulate, virtual
-from bench.simulate import Row, Setting
+from bench.studies import simulate, virtual
+from bench.studies.simulate import Row, Setting
 from models.curves import published
 
 FEW = Setting(tokens=300, seeds=2)
@@ -73,6 +73,6 @@ def test_one_cell_of_each_kind_meets_its_goals() -> None:
 
 
 def test_every_published_curve_starts_at_one_row_and_names_its_source() -> None:
-    for curve in published():
+    for curve in published().values():
         assert curve.rows[1] == 1
         assert curve.source

@@ -19,8 +19,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import get_args
 
-from bench import virtual
-from bench.virtual import Drift
+from bench.studies import virtual
+from bench.studies.virtual import Drift
 from mlx_spec.policy.auto import K_MAX, AutoK
 from models.curves import published
 
@@ -87,7 +87,7 @@ class Row:
 
 def cells(setting: Setting, curve: str, acceptance: str) -> list[Row]:
     """The rows of one curve and acceptance, one a draft cost."""
-    rows = next(c.rows for c in published() if c.name == curve)
+    rows = published()[curve].rows
     tokens, ks = setting.tokens, range(1, setting.most + 1)
     texts = [
         virtual.text(random.Random(seed), tokens, HAZARDS[acceptance], setting.proposing, setting.most)
@@ -198,8 +198,8 @@ def put(lines: Sequence[str], document: Path) -> None:
 
 def run(argv: Sequence[str]) -> int:
     """Play the table that the arguments ask for; print its summary."""
-    parser = argparse.ArgumentParser(prog="python -m bench.simulate", description=__doc__)
-    names = [curve.name for curve in published()]
+    parser = argparse.ArgumentParser(prog="python -m bench.studies.simulate", description=__doc__)
+    names = list(published())
     default = Setting()
     parser.add_argument("--curve", action="append", choices=names, help="one of them; all by default")
     parser.add_argument("--seeds", type=int, default=default.seeds)
