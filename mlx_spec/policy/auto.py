@@ -8,11 +8,11 @@ from typing import Any
 
 from mlx_spec.policy.budget import LossBudget
 from mlx_spec.policy.controller import State
-from mlx_spec.policy.costs import CLIFF, CostTable
 from mlx_spec.policy.evidence import Evidence
 from mlx_spec.policy.hazards import emitted
 from mlx_spec.policy.record import Record
 from mlx_spec.policy.step import Step
+from mlx_spec.policy.table import CLIFF, CostTable
 
 K_MAX = 7
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, Protocol
 
-from mlx_spec.policy.costs import CostTable
 from mlx_spec.policy.record import Record
 from mlx_spec.policy.step import Step
+from mlx_spec.policy.table import CostTable
 
 State = Literal["off", "measuring", "speculating", "parked"]
 

@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mlx_spec.policy.catchup import CatchUp
-from mlx_spec.policy.costs import Costs, CostTable
+from mlx_spec.policy.costs import Costs
 from mlx_spec.policy.hazards import Hazards, emitted
 from mlx_spec.policy.speedup import Interval, Speedup
 from mlx_spec.policy.step import Step
+from mlx_spec.policy.table import CostTable
 
 
 class Record:

@@ -11,8 +11,8 @@ from paced import FLAT, PARALLEL, SERIAL, Backend, table
 from mlx_spec.diagnose import Diagnosis, Verdict
 from mlx_spec.policy.auto import AutoK
 from mlx_spec.policy.controller import FixedK, Off
-from mlx_spec.policy.costs import CostTable
 from mlx_spec.policy.step import Step
+from mlx_spec.policy.table import CostTable
 
 FOUR_BIT = dict(enumerate((1.0, 1.6, 3.2, 4.1, 4.6, 6.5, 7.0, 7.5), 1))
 CLIFF = dict(enumerate((1.0, 1.86, 1.9, 1.92, 1.94, 1.96, 1.98, 2.0), 1))

@@ -10,8 +10,8 @@ from paced import FLAT, PARALLEL, SERIAL, Backend, table
 
 from mlx_spec.policy.auto import AutoK
 from mlx_spec.policy.controller import FixedK, Off
-from mlx_spec.policy.costs import CostTable
 from mlx_spec.policy.step import Step
+from mlx_spec.policy.table import CostTable
 
 CLIFF = {1: 1.0, 2: 1.05, 3: 1.1, 4: 1.15, 5: 2.4, 6: 2.5, 7: 2.6, 8: 2.7}
 PRIORS = pytest.mark.parametrize("probed", [True, False], ids=["probed", "unprobed"])

@@ -9,8 +9,8 @@ from paced import SERIAL, Backend, table
 
 from mlx_spec.policy.auto import AutoK
 from mlx_spec.policy.controller import FixedK
-from mlx_spec.policy.costs import CostTable
 from mlx_spec.policy.speedup import Speedup
+from mlx_spec.policy.table import CostTable
 
 
 def test_nothing_is_told_before_enough_rounds() -> None:
