@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from mlx_spec.policy.costs import CostTable
+from mlx_spec.policy.table import CostTable
 
 DRIFT = 0.05  # a larger change between the first block and the last is flagged
 STEADY = 1.3  # the largest spread of ratios that mean anything

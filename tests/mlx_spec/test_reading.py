@@ -109,8 +109,11 @@ class Later:
     def next_k(self) -> int:
         return 0 if self._left > 0 else 2
 
-    def begin(self, depth: int) -> None:
+    def begin(self, depth: int, behind: int) -> None:
         """The steps count over all answers."""
+
+    def prefilled(self, tokens: int, seconds: float) -> None:
+        """Steps alone count."""
 
     def observe(self, step: Step) -> None:
         self._left -= 1
