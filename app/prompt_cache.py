@@ -29,9 +29,9 @@ class PromptCache:
         Raises:
             UsageError: it is there and not ours, or its folder is not there.
         """
-        self._file = file.resolve()  # a link stays a link when the file behind it is replaced
         self._damage: str | None = None
         try:
+            self._file = file.resolve()  # a link stays a link when the file behind it is replaced
             if not self._file.parent.is_dir():
                 raise UsageError(
                     f"There is no folder {self._file.parent} for the prompt cache.",
@@ -45,6 +45,10 @@ class PromptCache:
             raise UsageError(
                 f"The prompt cache {file} cannot be read: {error.strerror}.",
                 "Name another file with --cache.",
+            ) from None
+        except (RuntimeError, ValueError):  # before Python 3.13 a loop of links; a zero byte
+            raise UsageError(
+                f"{str(file)!r} is no possible file for the prompt cache.", "Name another file with --cache."
             ) from None
 
     def load(self, engine: Any) -> str | None:
@@ -61,7 +65,7 @@ class PromptCache:
             mx.eval(arrays)  # they are read only now
             engine.adopt(arrays, facts)
         except SnapshotMismatch as error:
-            return self._unused(error.message.removesuffix("."))
+            return self._unused(error.what)
         except (RuntimeError, OSError) as error:
             return self._unused(f"it is damaged ({error})")
         return None

@@ -52,6 +52,7 @@ class Silent:
     """Proposes nothing: what is left is the speculative loop itself, without drafts."""
 
     name = "silent"
+    free = False
     unable: str | None = None
     context: int | None = None
     behind = 0

@@ -19,6 +19,7 @@ class Recorded:
     """
 
     name = "recorded"
+    free = True
     nbytes = 0
     behind = 0
     unable = None

@@ -69,6 +69,7 @@ class Recorded:
     """A source that costs nothing and is right about 70% of the time: a known answer with errors."""
 
     name = "recorded"
+    free = True
     unable: str | None = None
     context: int | None = None
     behind = 0

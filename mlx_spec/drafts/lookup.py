@@ -23,6 +23,7 @@ class Lookup:
     """An n-gram index over the committed tokens, kept token by token."""
 
     name = "lookup"
+    free = True
     nbytes = 0
     behind = 0
     unable: str | None = None

@@ -23,6 +23,7 @@ class ModelDraft:
     asked costs nothing; a few tokens are read with the next proposal's first forward.
     """
 
+    free = False
     FEW = 16  # tokens that a proposal's own first forward still reads
 
     def __init__(

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from mlx_spec.policy.costs import CostTable
+from mlx_spec.policy.table import CostTable
 
 STEADY = 1.3  # the largest spread of ratios that mean anything
 RESAMPLES = 1000

@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mlx_spec.policy.costs import CLIFF, CostTable
 from mlx_spec.policy.hazards import emitted
 from mlx_spec.policy.record import Record
+from mlx_spec.policy.table import CLIFF, CostTable
 
 REFERENCE_K = 4  # whose verification is quoted, or that of a smaller K
 SERIALIZED = 0.5  # a serial index of at least this

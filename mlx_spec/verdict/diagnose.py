@@ -39,8 +39,9 @@ class Diagnosis:
     """One verdict at a time. It changes on evidence or after a while, not with every round.
 
     A verdict of paying or slower rests on an interval or a bet, and holds until the opposite is as sure.
-    Parked becomes the verdict when the controller has been parked for a while; each change doubles that
-    while. A cause gives way to one that would lift the speedup clearly more.
+    Parked becomes the verdict when the controller has been parked for a while, or at once where measured
+    costs rule out every K whatever the drafts are; each change doubles that while. A cause gives way to
+    one that would lift the speedup clearly more.
     """
 
     PATIENCE = 64  # steps for which the controller must stay parked
@@ -63,7 +64,9 @@ class Diagnosis:
             self._parked_for = self._parked_for + 1 if controller.state == "parked" else 0
             if self._kind != "paying" and controller.state == "speculating":
                 self._turn("paying")
-            elif self._kind == "measuring" and self._parked_for >= self.PATIENCE // 4:
+            elif self._kind == "measuring" and (
+                self._parked_for >= self.PATIENCE // 4 or controller.ruled_out
+            ):
                 self._turn("parked")
             elif self._kind == "paying" and self._parked_for >= self._patience:
                 self._turn("parked")
@@ -92,6 +95,8 @@ class Diagnosis:
             return Verdict("measuring", None, wording.measuring(known), known)
         if self._kind == "paying":
             return Verdict("paying", None, wording.paying(known), known)
+        if known["unread"]:
+            return Verdict("parked", "draft", wording.unread(known), known)
         lifts = counterfactual.lifts(record, ks)
         if lifts:
             most = cast(Cause, max(lifts, key=lifts.__getitem__))
@@ -106,24 +111,27 @@ def facts(controller: AutoK | FixedK) -> dict[str, Any]:
 
     Returns:
         `k` that the facts are of: the fixed one, or the best; `speedup` measured where the source was asked
-        (value, low, high); `predicted` speedup at that K; `round_cost` in plain steps and `round_tokens`
-        there; `verify_cost` V(M) by M; `rows` and `rows_cost`, M and V(M) to quote; `serial_index` there and
+        (value, low, high); `predicted` speedup at that K, None where its cost is a guess; `unread` tokens
+        that keep the source from being asked; `round_cost` in plain steps and `round_tokens` there;
+        `verify_cost` V(M) by M; `rows` and `rows_cost`, M and V(M) to quote; `serial_index` there and
         whether it is `serialized`; `cliff`, the row of one; `draft_cost` c; `overhead` over T(1);
         `proposal_rate`; `depth` in tokens, `shallow_depth` and `shallow_round_cost` of the shallowest table.
     """
     record: Record = controller.record
-    k, predicted = controller.best() if isinstance(controller, AutoK) else (controller.most, None)
+    auto = controller if isinstance(controller, AutoK) else None
+    k = auto.best()[0] if auto else controller.most
     rows = counterfactual.quotable_rows(record, controller.most)
     costs, table = record.costs, record.costs.table
     speedup = record.speedup
     verify_cost = costs.verify_cost()
     steep = counterfactual.cliff(record, controller.most)
     shallow = costs.tables[0] if costs.tables else None
-    told = table is not None or costs.anchor is not None
+    told = costs.told(k)
     return {
         "k": k,
         "speedup": speedup and {"value": speedup.value, "low": speedup.low, "high": speedup.high},
-        "predicted": (record.predicted(k) if predicted is None else predicted) if told else None,
+        "predicted": record.predicted(k) if told else None,
+        "unread": record.catch_up.behind if auto and auto.waits_for_reading else None,
         "round_cost": costs.ratios[k] if told else None,
         "round_tokens": emitted(record.hazards.rates)[k],
         "verify_cost": {str(m): v for m, v in verify_cost.items()},

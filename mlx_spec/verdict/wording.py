@@ -27,6 +27,14 @@ def paying(facts: Mapping[str, Any]) -> str:
     return f"Speculation pays: {gain}. A round of K={facts['k']} gives {facts['round_tokens']:.1f} tokens."
 
 
+def unread(facts: Mapping[str, Any]) -> str:
+    """Parked, since the source has missed too much text."""
+    return (
+        f"The draft source would first have to read {facts['unread']} tokens, which takes more time than may "
+        "be lost, so speculation is off. A smaller draft model reads faster, and lookup reads nothing."
+    )
+
+
 def blame(cause: str | None, kind: str, facts: Mapping[str, Any], device: Mapping[str, Any]) -> str:
     """Parked, or slower at a fixed K: the cause, what was done, what would help."""
     parts = [_cause(cause, facts, device), _done(kind, facts), _help(cause, facts, device)]
@@ -77,12 +85,16 @@ def _cause(cause: str | None, facts: Mapping[str, Any], device: Mapping[str, Any
             f"The context is too long: at {facts['depth']} tokens a round of K={k} costs {cost:.1f} plain "
             f"steps, at {facts['shallow_depth']} it costs {facts['shallow_round_cost']:.1f}."
         )
+    if cost is None:
+        return "What a round costs here is not measured."
     return f"A round of K={k} gives {tokens:.1f} tokens and costs {cost:.1f} plain steps."
 
 
 def _done(kind: str, facts: Mapping[str, Any]) -> str:
     if kind == "slower":
         return f"Speculation at K={facts['k']} runs at {_interval(facts['speedup'])}."
+    if facts["predicted"] is None:
+        return "By a guess speculation would not pay, so it is off."
     if facts["predicted"] >= 1:
         return "Speculation brought no gain that could be measured, so it is off."
     return f"Speculation would run at {facts['predicted']:.2f}x, so it is off."

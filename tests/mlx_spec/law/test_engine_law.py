@@ -77,6 +77,7 @@ class ToyCachedModel:
 class ToyDraftSource:
     """A toy source behind the engine's protocol; checks that it only ever sees committed tokens."""
 
+    free = False
     nbytes = 0
     behind = 0
     unable = None
@@ -125,8 +126,11 @@ class ToyController:
         self._state = schedule.start
         self._emitted = 0
 
-    def begin(self, depth: int) -> None:
+    def begin(self, depth: int, behind: int) -> None:
         """A schedule starts with the controller."""
+
+    def prefilled(self, tokens: int, seconds: float) -> None:
+        """A schedule knows no costs."""
 
     def next_k(self) -> int:
         return self._schedule.k(self._state, self._emitted)

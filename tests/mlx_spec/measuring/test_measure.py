@@ -12,8 +12,9 @@ from tiny import tiny_loaded
 from mlx_spec import Engine, Limits
 from mlx_spec.measuring import measured, probe
 from mlx_spec.policy.auto import K_MAX, AutoK
-from mlx_spec.policy.costs import Costs, CostTable
+from mlx_spec.policy.costs import Costs
 from mlx_spec.policy.step import Step
+from mlx_spec.policy.table import CostTable
 
 PROMPT = [30, 31, 32, 33, 40]
 

@@ -10,7 +10,8 @@ from paced import FLAT, PARALLEL, SERIAL, Backend, table
 
 from mlx_spec.policy.auto import AutoK
 from mlx_spec.policy.controller import FixedK, Off
-from mlx_spec.policy.costs import CostTable
+from mlx_spec.policy.step import Step
+from mlx_spec.policy.table import CostTable
 from mlx_spec.verdict.diagnose import Diagnosis, Verdict
 
 FOUR_BIT = dict(enumerate((1.0, 1.6, 3.2, 4.1, 4.6, 6.5, 7.0, 7.5), 1))
@@ -68,6 +69,18 @@ def test_a_draft_as_slow_as_its_target_is_the_cause_and_serialization_stays_a_fa
     assert verdict.facts["serial_index"] == pytest.approx(0.9)
 
 
+@pytest.mark.parametrize("tables", [table(SERIAL), table(FOUR_BIT, c=1.0)], ids=["rows", "draft"])
+def test_costs_that_rule_out_every_k_are_a_verdict_at_once(tables: CostTable) -> None:
+    verdict = judged(Backend(tables, lambda position: 1.0), AutoK("s", [tables]), tokens=1)
+    assert verdict.kind == "parked"
+
+
+@pytest.mark.parametrize("tables", [[table(PARALLEL)], []], ids=["costs that may pay", "no costs"])
+def test_what_measured_costs_do_not_rule_out_is_measured_for_a_while(tables: list[CostTable]) -> None:
+    backend = Backend(table(FOUR_BIT), lambda position: 0.0)
+    assert judged(backend, AutoK("s", tables), tokens=4).kind == "measuring"
+
+
 def test_the_device_explains_and_never_decides() -> None:
     tables = table(FOUR_BIT)
     backends = [Backend(tables, lambda position: 0.7) for _ in range(2)]
@@ -105,6 +118,14 @@ def test_a_fixed_k_that_loses_is_warned_of_with_what_was_measured() -> None:
     assert f"Speculation at K=4 runs at {value:.2f}x plain decoding (" in verdict.sentence
 
 
+def test_a_fixed_k_that_loses_much_is_warned_of_within_a_short_answer() -> None:
+    backend = Backend(table(FOUR_BIT), lambda position: 0.6)
+    verdict = judged(backend, FixedK(4, [backend.table]), tokens=40)
+    assert len(backend.ks) <= 24
+    assert verdict.kind == "slower"
+    assert verdict.facts["speedup"]["high"] < 1
+
+
 def test_a_fixed_k_that_pays_is_not_warned_of() -> None:
     backend = Backend(table(PARALLEL), lambda position: 0.85)
     assert judged(backend, FixedK(4, [backend.table])).kind == "paying"
@@ -115,6 +136,37 @@ def test_without_a_probe_there_is_a_verdict_and_no_invented_cause() -> None:
     verdict = judged(backend, AutoK("s"))
     assert (verdict.kind, verdict.cause) == ("parked", None)
     assert "costs" in verdict.sentence
+
+
+@pytest.mark.parametrize("controller", [AutoK("s"), FixedK(4)], ids=["auto", "fixed"])
+def test_without_measured_costs_no_number_is_made_up(controller: AutoK | FixedK) -> None:
+    facts = Diagnosis().verdict(controller).facts
+    assert (facts["predicted"], facts["round_cost"]) == (None, None)
+
+
+def test_plain_steps_alone_predict_nothing() -> None:
+    controller, diagnosis = AutoK("s"), Diagnosis()
+    for _ in range(40):
+        controller.record.hazards.observe(1, 0)
+    for _ in range(30):
+        controller.observe(Step(0, 0, 1, 1.0))
+        diagnosis.observe(controller)
+    verdict = diagnosis.verdict(controller)
+    assert (verdict.kind, verdict.facts["predicted"]) == ("parked", None)
+    assert verdict.sentence.startswith("What a round costs here is not measured.")
+    assert "not measured" in (controller.reason or "")
+
+
+def test_a_source_that_has_too_much_to_read_is_said_to() -> None:
+    tables = table(PARALLEL, c=0.1)
+    controller, diagnosis = AutoK("s", [tables]), Diagnosis()
+    controller.begin(2000, 1999)
+    for n in range(20):
+        controller.observe(Step(0, 0, 1, 1.0, 2000 + n, behind=2000 + n))
+        diagnosis.observe(controller)
+    verdict = diagnosis.verdict(controller)
+    assert (verdict.kind, verdict.cause) == ("parked", "draft")
+    assert "would first have to read 2019 tokens" in verdict.sentence
 
 
 def test_off_has_the_reason_of_whoever_wants_it() -> None:
