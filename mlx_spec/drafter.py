@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from mlx_spec.drafts.base import Draft, DraftSource
 from mlx_spec.errors import BrokenInvariant
 from mlx_spec.law.sampling import Sampler
+from mlx_spec.measuring.witness import Witness
 from mlx_spec.policy.auto import AutoK
 from mlx_spec.policy.controller import FixedK, Off
 from mlx_spec.turns.reading import Reading
-from mlx_spec.witness import Witness
 
 
 class Drafter:

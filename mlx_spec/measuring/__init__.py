@@ -1,1 +1,1 @@
-"""What the backend's steps cost: measured, kept, and explained by its kernels."""
+"""What steps cost on this backend and what drafts are worth: measured, kept, and explained by its kernels."""

@@ -11,9 +11,9 @@ from tiny import tiny_loaded
 from mlx_spec import Engine
 from mlx_spec.drafts.base import NOTHING, Draft
 from mlx_spec.drafts.model import ModelDraft
+from mlx_spec.measuring.witness import Witness
 from mlx_spec.policy.auto import K_MAX, AutoK
 from mlx_spec.policy.controller import State
-from mlx_spec.witness import Witness
 
 PROMPT = [30, 31, 32, 33, 40, 30, 31]
 TEXT = list(range(100, 200))
