@@ -70,7 +70,7 @@ class PromptCache:
             mx.eval(arrays)  # they are read only now
             engine.adopt(arrays, facts)
         except SnapshotMismatch as error:
-            return self._unused(error.message.removesuffix("."))
+            return self._unused(error.what)
         except (RuntimeError, OSError) as error:
             return self._unused(f"it is damaged ({error})")
         return None

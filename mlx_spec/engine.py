@@ -118,6 +118,7 @@ class Engine:
 
     def _fresh_metrics(self) -> Metrics:
         return Metrics(
+            k=self._controller.next_k(),
             state=self._controller.state,
             reason=self._controller.reason,
             verdict=self.verdict,

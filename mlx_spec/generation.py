@@ -138,6 +138,7 @@ class Generation:
                 reading.expect(source.behind)
         ends = session.read(prompt, reading)
         metrics.prefilled_tokens = session.target.rows - reused
+        metrics.context_used = len(session.committed)
         if self._speculates and source:
             source.rewind(len(prompt) - len(session.committed))  # not read, after a stop
         self._check(exactly=True)

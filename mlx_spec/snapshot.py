@@ -63,7 +63,7 @@ def adopt(
     session.reset()
     for name, ours in identity.items():
         if (theirs := facts.get(name)) != ours:
-            raise SnapshotMismatch(f"its {name} is {theirs}, and here it is {ours}")
+            raise SnapshotMismatch(f"it was made with {name} {theirs}, not {ours}")
     committed, rows, numbers = _text(session.target, arrays, facts)
     if rows:
         probe = CachedModel(session.target.model, session.target.kv_bits)
