@@ -58,7 +58,11 @@ def run(args: argparse.Namespace, given: config.Given) -> int:
         for sentence in assistant.notices:
             warn(sentence)
         answer.thinking = Thinking(assistant.markers)
-        _stream(assistant, rounds, answer, output, status)
+        try:
+            _stream(assistant, rounds, answer, output, status)
+        finally:  # also when nobody reads on (`| head`): what the model has read stays worth keeping
+            if (unsaved := assistant.save()) is not None:
+                warn(unsaved)
         _measure(assistant, answer, status)
         if (said := _verdict(assistant)) is not None:
             kind, sentence = said
@@ -143,4 +147,4 @@ def _findings(assistant: Assistant, answer: Answer) -> Iterator[str]:
         yield "The answer ended before the model had finished thinking."
     if assistant.metrics.context_full:
         yield f"The answer was cut: the context of {assistant.context_limit:,} tokens is full."
-    yield from filter(None, (assistant.save(), assistant.keep()))
+    yield from filter(None, [assistant.keep()])

@@ -6,6 +6,8 @@ rows are this model's is for the engine to say, and a file without the mark is n
 
 from __future__ import annotations
 
+import fcntl
+import glob
 import json
 import os
 import tempfile
@@ -19,6 +21,7 @@ from mlx_spec.errors import SnapshotMismatch
 
 _MARK = ("specchat", "prompt cache")  # an entry of the metadata
 _LONGEST_HEADER = 4 << 20  # bytes
+_UNFINISHED = ".unfinished"  # ends the name of a file that is being written
 _LONGEST_SENTENCE = 300  # characters: it may quote the file
 
 
@@ -31,9 +34,9 @@ class PromptCache:
         Raises:
             UsageError: it is there and not ours, or its folder is not there.
         """
-        self._file = file.resolve()  # a link stays a link when the file behind it is replaced
         self._damage: str | None = None
         try:
+            self._file = file.resolve()  # a link stays a link when the file behind it is replaced
             if not self._file.parent.is_dir():
                 raise UsageError(
                     f"There is no folder {self._file.parent} for the prompt cache.",
@@ -47,6 +50,10 @@ class PromptCache:
             raise UsageError(
                 f"The prompt cache {file} cannot be read: {error.strerror}.",
                 "Name another file with --cache.",
+            ) from None
+        except (RuntimeError, ValueError):  # before Python 3.13 a loop of links; a zero byte
+            raise UsageError(
+                f"{str(file)!r} is no possible file for the prompt cache.", "Name another file with --cache."
             ) from None
 
     def load(self, engine: Any) -> str | None:
@@ -63,7 +70,7 @@ class PromptCache:
             mx.eval(arrays)  # they are read only now
             engine.adopt(arrays, facts)
         except SnapshotMismatch as error:
-            return self._unused(error.message.removesuffix("."))
+            return self._unused(error.what)
         except (RuntimeError, OSError) as error:
             return self._unused(f"it is damaged ({error})")
         return None
@@ -90,17 +97,29 @@ class PromptCache:
 @contextmanager
 def _replaced(file: Path) -> Iterator[BinaryIO]:
     """A new file that takes the place of `file` once it is whole; its owner alone can read it."""
-    descriptor, name = tempfile.mkstemp(prefix=f".{file.name[:64]}.", dir=file.parent)
+    start = f".{file.name[:64]}."
+    _sweep(file.parent, start)
+    descriptor, name = tempfile.mkstemp(prefix=start, suffix=_UNFINISHED, dir=file.parent)
     try:
         with os.fdopen(descriptor, "wb") as stream:
+            with suppress(OSError):  # some network disks have no locks
+                fcntl.flock(stream, fcntl.LOCK_SH)
             yield stream
             stream.flush()
             os.fsync(stream.fileno())
-        Path(name).replace(file)
+            Path(name).replace(file)
     except BaseException:
         with suppress(OSError):
             Path(name).unlink()
         raise
+
+
+def _sweep(folder: Path, start: str) -> None:
+    """Remove what saves that were killed have left: whoever still writes one holds its lock."""
+    for left in folder.glob(f"{glob.escape(start)}*{_UNFINISHED}"):
+        with suppress(OSError), left.open("rb") as stream:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            left.unlink()
 
 
 def _damage(file: Path) -> str | None:

@@ -118,6 +118,7 @@ class Engine:
 
     def _fresh_metrics(self) -> Metrics:
         return Metrics(
+            k=self._controller.next_k(),
             state=self._controller.state,
             reason=self._controller.reason,
             verdict=self.verdict,
@@ -170,7 +171,7 @@ class Engine:
             end_tokens=self._end_tokens,
             room=room,
             stopped=self._stopping.is_set,
-            forget=self.close,
+            forget=self._forget,
         )
         reading = Reading(self._chunk, self._stopping.is_set, progress)
         rounds = generation.rounds(list(prompt), reading)
@@ -235,7 +236,6 @@ class Engine:
             SnapshotMismatch: another model, version, tokenizer or precision made it, or it is damaged. The
                 engine is then as after `close`.
         """
-        self._end_unfinished()
         self.close()
         snapshot.adopt(self.session, arrays, facts, self._identity)
         if self._strict:
@@ -316,7 +316,14 @@ class Engine:
             unfinished.close()
 
     def close(self) -> None:
-        """Let go of the caches. The engine can be used again; it then reads its prompt from the start."""
+        """Let go of the caches. The engine can be used again; it then reads its prompt from the start.
+
+        Ends a generation that was left unfinished.
+        """
+        self._end_unfinished()
+        self._forget()
+
+    def _forget(self) -> None:
         self.session.reset()
         if self.source:
             self.source.reset()

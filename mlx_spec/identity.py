@@ -29,13 +29,13 @@ def identity(target: Any, kv_bits: int | None) -> dict[str, str]:
     return {
         "format": str(FORMAT),
         "model": str(info.name),
-        "revision": str(info.revision),
+        "revision": str(info.revision or "none"),
         "dtype": str(info.dtype),
-        "quantization": str(info.quantization),
+        "quantization": str(info.quantization or "none"),
         "weights": weights_checksum(target.model),
         "tokenizer": tokenizer_checksum(target.tokenizer),
         "mlx-lm version": version("mlx-lm"),
-        "kv-bits": str(kv_bits),
+        "kv-bits": str(kv_bits or "unset"),
     }
 
 

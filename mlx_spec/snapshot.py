@@ -63,7 +63,7 @@ def adopt(
     session.reset()
     for name, ours in identity.items():
         if (theirs := facts.get(name)) != ours:
-            raise SnapshotMismatch(f"its {name} is {theirs}, and here it is {ours}")
+            raise SnapshotMismatch(f"it was made with {name} {theirs}, not {ours}")
     committed, rows, numbers = _text(session.target, arrays, facts)
     if rows:
         probe = CachedModel(session.target.model, session.target.kv_bits)
@@ -147,6 +147,8 @@ def _filled(
             raise SnapshotMismatch(
                 f"its {name} is {described}, and the model makes {like.shape} of {like.dtype}"
             )
+        if mx.issubdtype(given.dtype, mx.floating) and mx.isnan(given).any().item():
+            raise SnapshotMismatch(f"its {name} has NaN (not a number)")
         return given
     if name not in numbers or not _possible(numbers[name], like, rows):
         raise SnapshotMismatch(f"its {name} is {numbers.get(name)!r}, which cannot be with {rows} rows")

@@ -272,8 +272,8 @@ def test_a_full_context_and_an_unsaved_cache_are_told(specchat: Any, assistant: 
     warnings = json.loads(outcome.out)["warnings"]
     assert warnings == [
         "The prompt contains <s>.",
-        "The answer was cut: the context of 12 tokens is full.",
         "The prompt cache x could not be saved: No space left on device.",
+        "The answer was cut: the context of 12 tokens is full.",
     ]
     assert all(f"specchat: warning: {warning}\n" in outcome.err for warning in warnings)
 

@@ -219,4 +219,4 @@ WINDOWS, RECURRENT = ["gemma3_text", "gemma4_text", "gpt_oss"], ["qwen3_next", "
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["llama", "llama quantized", "deepseek_v3", *WINDOWS, *RECURRENT])
 def test_long_conversations_find_no_difference_from_fresh_runs(kind):
-    play(kind, examples=40, steps=25)
+    play(kind, examples=12, steps=25)

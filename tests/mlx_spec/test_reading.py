@@ -156,6 +156,8 @@ def test_a_stop_is_heard_after_any_chunk_of_the_target_or_the_source(target, chu
     assert len(seen) == chunks
     assert engine.session.committed == (PROMPT[: 20 * chunks + 1] if chunks < 3 else PROMPT)
     assert engine.metrics.prefilled_tokens == min(20 * chunks, len(PROMPT) - 1)
+    assert engine.metrics.context_used == len(engine.session.committed)
+    assert engine.metrics.k == 2  # of the next round, as ever
     assert_like_fresh(engine)
     assert answer(engine, max_tokens=8) == fresh_answer(target, PROMPT, max_tokens=8)
     assert_like_fresh(engine)

@@ -66,8 +66,9 @@ def test_a_quantized_cache_is_saved_as_it_is(tmp_path):
     assert second.metrics.prefilled_tokens == len(MORE)
 
 
-def test_rows_that_were_taken_back_are_not_saved(target):
-    engine = Engine(target, None)
+@pytest.mark.parametrize("family", ["llama", "gemma3_text", "llama4_text"])
+def test_rows_that_were_taken_back_are_not_saved(family):
+    engine = Engine(tiny(family), None)
     answer(engine, LONG, max_tokens=4)
     answer(engine, PROMPT, max_tokens=4)
     arrays, facts = engine.export()
@@ -103,7 +104,7 @@ def test_what_another_engine_saved_is_refused_with_the_reason(target, what):
     saver = Engine(tiny(head_dim=32), None) if what == "kv-bits" else Engine(target, None)
     answer(saver, max_tokens=4)
     engine = OTHERS[what](target)
-    with pytest.raises(SnapshotMismatch, match=rf"does not fit: its {what} is .* and here it is"):
+    with pytest.raises(SnapshotMismatch, match=rf"does not fit: it was made with {what} .*, not "):
         engine.adopt(*saver.export())
     assert engine.session.committed == []
     assert len(answer(engine, max_tokens=4)) == 4
@@ -112,7 +113,7 @@ def test_what_another_engine_saved_is_refused_with_the_reason(target, what):
 @pytest.mark.parametrize("what", ["tokenizer", "mlx-lm version", "format"])
 def test_other_versions_are_refused_with_the_reason(target, what):
     arrays, facts = Engine(target, None).export()
-    with pytest.raises(SnapshotMismatch, match=f"its {what} is old, and here it is"):
+    with pytest.raises(SnapshotMismatch, match=f"it was made with {what} old, not "):
         Engine(target, None).adopt(arrays, {**facts, what: "old"})
 
 
@@ -142,6 +143,8 @@ def harm(name: str, arrays: dict[str, mx.array], facts: dict[str, str]) -> None:
             arrays["layers.0.0"] = keys[..., :8]
         case "another type":
             arrays["layers.0.0"] = keys.astype(mx.float16)
+        case "a number that is none":
+            arrays["layers.0.0"] = keys * mx.nan
         case "fewer rows than it says":
             arrays["layers.0.0"] = keys[:, :, :5]
         case "an array without rows":
@@ -175,6 +178,7 @@ HARMS = [
     "a layer is missing",
     "another head dimension",
     "another type",
+    "a number that is none",
     "fewer rows than it says",
     "an array without rows",
     "an offset that is another",
