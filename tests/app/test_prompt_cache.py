@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-<<<<<<< HEAD
-import fcntl
-=======
 import errno
->>>>>>> 5eafd6e19cdcc86a65cbde0c7370f0c809f6473d
+import fcntl
 import json
 import os
 import time
