@@ -38,6 +38,7 @@ from mlx_spec.turns.reading import Reading, chunk_size
 from mlx_spec.turns.session import Session
 from mlx_spec.verdict.diagnose import Diagnosis, Verdict
 
+TIMED_ON = 16  # tokens, at most, on which a source is timed that has not read the text
 USUAL_ROWS = 5  # of a verification, where something is to be said of any
 
 
@@ -279,8 +280,11 @@ class Engine:
         committed = self.session.committed or [min(self._end_tokens, default=0)]
         if source is not None:
             source.begin(committed, sampler)
+            if source.behind and not self._backend.knows_drafting:
+                # Reading a long text takes time that nobody may be there to give; its end tells as much.
+                source.begin(committed[-TIMED_ON:], sampler)
             if known or source.behind or self._backend.knows_drafting:
-                source = None  # reading a long text takes time that nobody may be there to give
+                source = None
         return Probe(
             self.session.target,
             source,

@@ -137,8 +137,8 @@ class Generation:
         before = time.perf_counter()
         ends = session.read(prompt, reading)
         metrics.prefilled_tokens = session.target.rows - reused
-        metrics.context_used = len(session.committed)
         self._controller.prefilled(metrics.prefilled_tokens, time.perf_counter() - before)
+        metrics.context_used = len(session.committed)
         drafter.rewind(len(prompt) - len(session.committed))  # not read, after a stop
         self._check(exactly=True)
         if self._cache_notes:

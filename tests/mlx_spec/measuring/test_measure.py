@@ -91,6 +91,17 @@ def test_what_rounds_told_before_outweighs_what_is_measured_later() -> None:
     assert costs.ratios[4] > 3, "and its neighbours are taken to be dearer as well"
 
 
+def test_a_model_that_has_not_read_the_text_is_timed_on_its_end() -> None:
+    made = engine(draft="self")
+    made._controller.record.catch_up.price = 100.0  # type: ignore[union-attr]
+    answer(made, [*PROMPT * 12])
+    assert made.source.cached.rows == 0  # type: ignore[union-attr]
+    measure(made)
+    assert set(table(made).draft) == {1, 3}
+    assert made.source.cached.rows <= 16  # type: ignore[union-attr]
+    assert answer(made, [*PROMPT * 12]) == answer(engine(draft=None), [*PROMPT * 12])
+
+
 def test_a_depth_is_measured_once() -> None:
     made = engine()
     assert measure(made)
