@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -34,7 +35,7 @@ def this_device() -> Device:
 
 @dataclass(frozen=True)
 class Weights:
-    """How the numbers of a model's largest matrix are stored; it stands for all.
+    """How the numbers of a matrix are stored.
 
     Attributes:
         mode: such as `affine` or `mxfp4`, or the type of plain numbers.
@@ -51,15 +52,18 @@ class Weights:
 
 
 def weights(model: nn.Module) -> Weights | None:
-    """What an mlx-lm model's largest matrix is; None if it has none."""
-    layers: list[Any] = [layer for _, layer in model.named_modules()]
-    matrices = [layer for layer in layers if "weight" in layer and layer.weight.ndim > 1]
-    if not matrices:
-        return None
-    largest = max(matrices, key=lambda layer: layer.weight.nbytes)
-    bits = getattr(largest, "bits", None)
-    mode = getattr(largest, "mode", "affine") if bits else str(largest.weight.dtype).rpartition(".")[2]
-    return Weights(mode, bits, experts=largest.weight.ndim > 2)
+    """How most bytes of an mlx-lm model's matrices are stored; None if it has none."""
+    nbytes: Counter[Weights] = Counter()
+    for _, layer in model.named_modules():
+        if "weight" in layer and layer.weight.ndim > 1:
+            nbytes[_stored(layer)] += layer.weight.nbytes
+    return max(nbytes, key=lambda stored: nbytes[stored], default=None)
+
+
+def _stored(layer: Any) -> Weights:
+    bits = getattr(layer, "bits", None)
+    mode = getattr(layer, "mode", "affine") if bits else str(layer.weight.dtype).rpartition(".")[2]
+    return Weights(mode, bits, experts=layer.weight.ndim > 2)
 
 
 def facts(model: nn.Module, on: Device) -> dict[str, Any]:

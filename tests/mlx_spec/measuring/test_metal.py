@@ -6,7 +6,7 @@ import mlx.nn as nn
 import pytest
 from tiny import tiny_loaded
 
-from mlx_spec.measuring.device import explain
+from mlx_spec.measuring.device import explain, weights
 from mlx_spec.measuring.metal import device, expected
 
 
@@ -59,7 +59,7 @@ def test_chips_have_their_names() -> None:
 M2 = device("Apple M2", "applegpu_g14g", "0.32.4")
 
 
-def test_a_quantized_model_is_explained_by_its_largest_matrix() -> None:
+def test_a_model_is_explained_by_how_its_matrices_are_stored() -> None:
     model = tiny_loaded("llama", hidden_size=64).model
     assert explain(model, 5, M2) == (
         "M2, MLX 0.32.4, float32: gemm is expected, which reads the weights once for 5 rows."
@@ -76,6 +76,16 @@ def test_a_mixture_of_experts_is_read_row_by_row() -> None:
     sentence = explain(model, 3, M2)
     assert sentence is not None
     assert "one gather a row" in sentence
+
+
+def test_a_model_is_named_by_what_most_of_its_bytes_are_and_not_by_its_largest_matrix() -> None:
+    class Mixed(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.embedding = nn.QuantizedLinear(256, 192, bits=8)
+            self.layers = [nn.QuantizedLinear(256, 128, bits=4) for _ in range(8)]
+
+    assert str(weights(Mixed())) == "affine 4-bit"
 
 
 def test_without_metal_nothing_is_explained() -> None:
