@@ -10,6 +10,7 @@ from bench.findings import Findings
 from bench.record import Record
 from bench.report import table
 from bench.statistics import Estimate
+from bench.words import plural
 
 WIDTH = 46  # of the plot
 _TICKS = (0.125, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0, 8.0)
@@ -30,7 +31,8 @@ def head(record: Record, findings: Findings) -> str:
     draft = f", draft {design.draft['name']}" if design.draft else ""
     return (
         f"{design.model['name']} ({design.model['quantization'] or design.model['dtype']}){draft}: "
-        f"{findings.prompts} prompts, {findings.blocks} blocks, at most {design.tokens} tokens"
+        f"{plural(findings.prompts, 'prompt')}, {plural(findings.blocks, 'block')}, "
+        f"at most {design.tokens} tokens"
     )
 
 
