@@ -182,9 +182,10 @@ def _earlier(options: Options) -> Record | None:
         record = Record(Design.from_json({name: value for name, value in head.items() if name != "kind"}))
         for entry in entries:
             record.take(entry)
-    except (KeyError, TypeError):
+    except (KeyError, TypeError, AttributeError):
         raise WrongDesign(
-            f"{options.folder / journals.FILE} is of another version.", "Start anew in another folder."
+            f"{options.folder / journals.FILE} is damaged, or of another version.",
+            "Start anew in another folder.",
         ) from None
     return record
 
