@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from app.display import shown
 from app.thinking import Split, Thinking
 from mlx_spec.events import Round
 
@@ -87,8 +88,8 @@ def summary(answer: Answer, assistant: Any) -> Iterator[str]:
     speculation = metrics.speculation()
     yield f"{assistant.model}, draft {assistant.draft}, finished by {answer.finish_reason}"
     yield (
-        f"{metrics.completion_tokens} tokens at {_shown(metrics.tok_s, '.1f')} tok/s, "
-        f"first after {_shown(metrics.ttft_s, '.2f')} s; "
+        f"{metrics.completion_tokens} tokens at {shown(metrics.tok_s, '{:.1f}')} tok/s, "
+        f"first after {shown(metrics.ttft_s, '{:.2f}')} s; "
         f"prompt {metrics.prompt_tokens}, {metrics.reused_tokens} of them reused; "
         f"context {metrics.context_used} of {assistant.context_limit}"
     )
@@ -97,13 +98,9 @@ def summary(answer: Answer, assistant: Any) -> Iterator[str]:
     if metrics.drafted:
         yield (
             f"K {metrics.k}, accepted {metrics.accepted} of {metrics.drafted} "
-            f"(rate {_shown(metrics.acceptance_rate, '.1%')}), "
-            f"acceptance length {_shown(metrics.acceptance_length, '.2f')}, "
-            f"draft share {_shown(answer.draft_share, '.1%')}"
+            f"(rate {shown(metrics.acceptance_rate, '{:.1%}')}), "
+            f"acceptance length {shown(metrics.acceptance_length, '{:.2f}')}, "
+            f"draft share {shown(answer.draft_share, '{:.1%}')}"
         )
     elif speculation["state"] == "speculating":
         yield f"K {metrics.k}, but nothing was drafted"
-
-
-def _shown(value: float | None, form: str) -> str:
-    return "-" if value is None else format(value, form)

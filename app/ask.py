@@ -14,7 +14,7 @@ from app.answer import Answer, as_object, dump, summary
 from app.assistant import Assistant, PromptProgress
 from app.display import neutralise
 from app.errors import INTERRUPTED, tell
-from app.output import Lines, Silence, Words
+from app.output import Lines, Output, Words
 from app.status import Status
 from app.template import Message
 from app.thinking import Thinking
@@ -52,13 +52,17 @@ def run(args: argparse.Namespace, given: config.Given) -> int:
     try:
         for sentence in [*assistant.warnings, *doubts]:
             warn(sentence)
-        output = Lines() if args.jsonl else Silence() if args.json else Words()
+        output = Lines() if args.jsonl else Output() if args.json else Words()
         answer = Answer()
         rounds = assistant.answer([Message("user", question)], progress=_progress(answer, output, status))
         for sentence in assistant.notices:
             warn(sentence)
         answer.thinking = Thinking(assistant.markers)
-        _stream(assistant, rounds, answer, output, status)
+        try:
+            _stream(assistant, rounds, answer, output, status)
+        finally:  # also when nobody reads on (`| head`): what the model has read stays worth keeping
+            if (unsaved := assistant.save()) is not None:
+                warn(unsaved)
         _measure(assistant, answer, status)
         if (said := _verdict(assistant)) is not None:
             kind, sentence = said
@@ -78,7 +82,7 @@ def run(args: argparse.Namespace, given: config.Given) -> int:
     return INTERRUPTED if answer.finish_reason == "interrupt" else 0
 
 
-def _progress(answer: Answer, output: Silence, status: Status) -> PromptProgress:
+def _progress(answer: Answer, output: Output, status: Status) -> PromptProgress:
     """What is told of a prompt while it is read."""
     begun = time.monotonic()
 
@@ -95,7 +99,7 @@ def _stream(
     assistant: Assistant,
     rounds: Generator[Round, None, None],
     answer: Answer,
-    output: Silence,
+    output: Output,
     status: Status,
 ) -> None:
     status.show_passing("Reading the prompt" if output.shows else "Answering")
@@ -143,4 +147,4 @@ def _findings(assistant: Assistant, answer: Answer) -> Iterator[str]:
         yield "The answer ended before the model had finished thinking."
     if assistant.metrics.context_full:
         yield f"The answer was cut: the context of {assistant.context_limit:,} tokens is full."
-    yield from filter(None, (assistant.save(), assistant.keep()))
+    yield from filter(None, [assistant.keep()])

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import Any, TextIO
 
 from app.fitting import fit
-from app.measurements import Kept, Measurements, backend
-from app.measurements import pair as of_pair
+from app.measurements import Kept, Measurements, of_backend, of_pair
+from app.pair import Pair, Progress, load_pair
 from app.prompt_cache import PromptCache
 from app.settings import Settings
 from app.template import Message, Template
@@ -19,10 +19,6 @@ from mlx_spec.errors import PromptTooLong, SpecError
 from mlx_spec.events import Round
 from models import locations
 
-if TYPE_CHECKING:
-    from mlx_spec.drafts.base import DraftSource
-
-Progress = Callable[[str], None]
 PromptProgress = Callable[[int, int], None]
 """Is told how many tokens of a prompt are read, and how many are to be."""
 
@@ -94,7 +90,7 @@ class Assistant:
 
     def _recall(self, pair: Pair) -> None:
         """Take up what earlier runs measured with this pair on this backend."""
-        key = {**backend(), **of_pair(pair.target.info, pair.draft, self._settings.engine.kv_bits)}
+        key = {**of_backend(), **of_pair(pair.target.info, pair.draft, self._settings.engine.kv_bits)}
         self._measurements = Measurements(locations.cache_dir() / "measurements", key)
         kept, warning = self._measurements.read()
         if warning:
@@ -204,39 +200,6 @@ class Assistant:
     def close(self) -> None:
         """Free the caches and close the trace."""
         self._held.close()
-
-
-@dataclass(frozen=True)
-class Pair:
-    """A target and what drafts for it.
-
-    Attributes:
-        target: from `models.load`.
-        source: None without one.
-        draft: its name as an option names it.
-    """
-
-    target: Any
-    source: DraftSource | None
-    draft: str
-
-
-def load_pair(settings: Settings, progress: Progress) -> Pair:
-    """Load the target and its draft source.
-
-    Raises:
-        SpecError: the models cannot be had or do not fit together.
-    """
-    from mlx_spec import drafts
-    from models import load
-
-    target = load(settings.model, dtype=settings.dtype, progress=progress)
-    draft = "lookup" if settings.draft == "auto" else settings.draft
-    kind, _, ref = draft.partition(":")
-    if kind != "model":
-        return Pair(target, drafts.make(draft, target, settings.engine), draft)
-    model = load(ref, dtype=settings.dtype, progress=progress)
-    return Pair(target, drafts.model_source(target, model, settings.engine), draft)
 
 
 @contextmanager

@@ -8,18 +8,17 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from app import assistant as assistants
 from app import config, interrupt
 from app.answer import dump
 from app.audit_report import Report
 from app.errors import FAILURE, INTERRUPTED, UsageError, tell
-from app.settings import Settings
+from app.pair import load_pair
 from app.status import Status
 from app.template import Message, Template
 from bench import prompts as prompt_sets
 
 if TYPE_CHECKING:
-    from mlx_spec.audit import Audit
+    from mlx_spec.checks.audit import Audit
 
 TOKENS = 32  # of each answer
 # Some repeat themselves, so that a lookup draft has something to be right and wrong about.
@@ -64,25 +63,21 @@ def run(args: argparse.Namespace, given: config.Given) -> int:
         asked += prompt_sets.read(args.prompts).prompts
     status = Status(sys.stderr)
     try:
-        pair = assistants.load_pair(settings, status.show)
+        pair = load_pair(settings, status.show)
     finally:
         status.clear()
-    for warning in [*settings.warnings, *_unused(settings)]:
+    for warning in [*settings.warnings, *config.unused(settings, "audit", "trace", "stop", "cache")]:
         tell("warning", warning)
 
     # Only now: it imports MLX.
-    from mlx_spec.audit import Audit
+    from mlx_spec.checks.audit import Audit
 
     tokens = args.tokens if settings.max_tokens == -1 else min(args.tokens, settings.max_tokens)
     assert pair.source is not None  # "none" was refused
     audit = Audit(pair.target, pair.source, settings.engine, settings.sampling, tokens)
     report = Report(audit, pair.target, pair.draft, sys.stdout if not args.json else None)
-    prompts = [
-        Template(pair.target.tokenizer, None if each.turns[0][0] == "system" else settings.system).tokens(
-            [Message(*turn) for turn in each.turns]
-        )
-        for each in asked
-    ]
+    template = Template(pair.target.tokenizer, settings.system)
+    prompts = [template.tokens([Message(*turn) for turn in each.turns]) for each in asked]
     with interrupt.first_calls(audit.stop):
         _work(audit, report, list(zip([each.title for each in asked], prompts, strict=True)), status)
     report.finish()
@@ -110,13 +105,3 @@ def _work(audit: Audit, report: Report, prompts: Sequence[tuple[str, list[int]]]
             report.interrupted = report.law is None
     finally:
         status.clear()
-
-
-def _unused(settings: Settings) -> list[str]:
-    defaults = Settings()
-    flags = [
-        f"--{name}"
-        for name in ("trace", "stop", "cache")
-        if getattr(settings, name) != getattr(defaults, name)
-    ]
-    return [f"The audit makes no use of {' and '.join(flags)}."] if flags else []

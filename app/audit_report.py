@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, TextIO
 from app.display import neutralise
 
 if TYPE_CHECKING:
-    from mlx_spec.audit import Audit, Divergence, PromptAudit
-    from mlx_spec.lawcheck import LawCheck
+    from mlx_spec.checks.audit import Audit, Divergence, PromptAudit
+    from mlx_spec.checks.lawcheck import LawCheck
 
 _WIDTH = 30  # columns of a prompt
 

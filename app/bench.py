@@ -81,7 +81,8 @@ def _compare(first: Path, second: Path, as_json: bool) -> int:
 def _measure(args: argparse.Namespace, given: config.Given) -> int:
     settings = config.read(given)
     options = _options(args, settings)
-    for warning in [*settings.warnings, *_unused(args, settings)]:
+    unused = config.unused(settings, "bench", "k", "max_tokens", "stop", "trace", "cache")
+    for warning in [*settings.warnings, *unused, *_idle(args)]:
         tell("warning", warning)
 
     from bench import prompts as sets
@@ -93,10 +94,10 @@ def _measure(args: argparse.Namespace, given: config.Given) -> int:
     try:
         pair = _load(settings, options, status)
 
+        template = Template(pair.target.tokenizer, settings.system)
+
         def render(prompt: Prompt) -> list[int]:
-            messages = [Message(role, text) for role, text in prompt.turns]
-            system = None if messages[0].role == "system" else settings.system
-            return Template(pair.target.tokenizer, system).tokens(messages)
+            return template.tokens([Message(*turn) for turn in prompt.turns])
 
         def say(sentence: str) -> None:
             status.clear()
@@ -218,12 +219,9 @@ def _sources(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys("lookup" if source == "auto" else source for source in named))
 
 
-def _unused(args: argparse.Namespace, settings: Settings) -> list[str]:
-    """What was given and changes nothing, in sentences."""
-    defaults = Settings()
-    names = ("k", "max_tokens", "stop", "trace", "cache")
-    flags = [f"--{n.replace('_', '-')}" for n in names if getattr(settings, n) != getattr(defaults, n)]
-    said = [f"bench makes no use of {' and '.join(flags)}."] if flags else []
+def _idle(args: argparse.Namespace) -> list[str]:
+    """What was given of bench's own and changes nothing in this mode, in sentences."""
+    said = []
     if args.words == ["peers"] and args.ks is not None:
         said.append("bench peers makes no use of --ks: it compares at mlx-lm's own K.")
     if args.quick and args.count is not None:

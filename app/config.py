@@ -39,6 +39,18 @@ def read(given: Given, environ: Mapping[str, str] | None = None, file: Path | No
     return Settings(**values, warnings=_strangers(environ))
 
 
+def unused(settings: Settings, command: str, *attributes: str) -> list[str]:
+    """A sentence about those of these settings that were set, although `command` makes no use of them."""
+    defaults = Settings()
+    flags = [
+        option.flag
+        for option in OPTIONS
+        if option.attribute in attributes
+        and getattr(settings, option.attribute) != getattr(defaults, option.attribute)
+    ]
+    return [f"{command} makes no use of {' and '.join(flags)}."] if flags else []
+
+
 def _from_flags(given: Given) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for option, text in given:

@@ -1,4 +1,4 @@
-"""Text as it may be shown: model output can move no cursor, write no clipboard, change no colour."""
+"""Text and numbers as they may be shown: model output can move no cursor, write no clipboard."""
 
 from __future__ import annotations
 
@@ -25,3 +25,8 @@ def neutralise(text: str) -> str:
     selectors, right-to-left text. It looks at one character at a time, so text may come in any pieces.
     """
     return text.translate(_PICTURES)
+
+
+def shown(value: float | None, form: str) -> str:
+    """A number in a form such as `{:.1f} s`; `-` for what is not known."""
+    return "-" if value is None else form.format(value)

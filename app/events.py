@@ -9,9 +9,9 @@ from typing import Any
 
 from app.errors import exit_code, sentence
 from app.thinking import Markers
-from mlx_spec.diagnose import Verdict
 from mlx_spec.errors import PromptTooLong, SpecError
 from mlx_spec.events import FinishReason, Round
+from mlx_spec.verdict.diagnose import Verdict
 
 
 @dataclass(frozen=True)

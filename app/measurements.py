@@ -11,7 +11,6 @@ import json
 import os
 import platform
 import sys
-import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -20,13 +19,11 @@ from pathlib import Path
 from typing import Any
 
 from app.display import neutralise
+from app.replacement import replaced
 
 FORMAT = 1
 MOST_FILES = 64
 MOST_BYTES = 1 << 20  # of a file; one takes about 5 KB
-# Libraries that replace MLX's matrix kernels on Linux, and what makes them choose others.
-_BACKEND_VARIABLES = ("LD_PRELOAD", "DYLD_INSERT_LIBRARIES", "OMP_NUM_THREADS")
-_BACKEND_PREFIXES = ("MLX_", "OPENBLAS_", "GOTO_", "MKL_", "BLIS_", "VECLIB_")
 
 
 @dataclass
@@ -88,14 +85,8 @@ class Measurements:
         folder = self.path.parent
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            with tempfile.NamedTemporaryFile("w", dir=folder, suffix=".part", delete=False) as part:
-                try:
-                    part.write(text)
-                    part.flush()
-                    Path(part.name).replace(self.path)
-                except BaseException:
-                    Path(part.name).unlink(missing_ok=True)
-                    raise
+            with replaced(self.path) as stream:
+                stream.write(text.encode())
             self._prune(folder)
         except OSError as error:
             return (
@@ -113,9 +104,11 @@ class Measurements:
                     old.unlink()
 
 
-def backend() -> dict[str, Any]:
+def of_backend() -> dict[str, Any]:
     """What the speed of a model depends on besides the model: machine, versions, variables."""
     import mlx.core as mx
+
+    from mlx_spec.measuring.device import kernel_variables
 
     chip = str(mx.device_info().get("device_name", "")) or platform.processor()
     return {
@@ -126,11 +119,7 @@ def backend() -> dict[str, Any]:
         "system": f"{platform.system()} {platform.mac_ver()[0] or platform.release()} {platform.machine()}",
         "mlx": version("mlx"),
         "mlx-lm": version("mlx-lm"),
-        "variables": {
-            name: value
-            for name, value in sorted(os.environ.items())
-            if name in _BACKEND_VARIABLES or name.startswith(_BACKEND_PREFIXES)
-        },
+        "variables": kernel_variables(os.environ),
     }
 
 
@@ -148,7 +137,7 @@ def _processor() -> str | None:
     return " ".join(found) or None
 
 
-def pair(info: Any, draft: str, kv_bits: int | None) -> dict[str, Any]:
+def of_pair(info: Any, draft: str, kv_bits: int | None) -> dict[str, Any]:
     """The pair's part of a key.
 
     Args:

@@ -11,8 +11,8 @@ from app.thinking import Split
 from mlx_spec.events import Round
 
 
-class Silence:
-    """Writes nothing: the whole object follows at the end.
+class Output:
+    """Writes nothing, which is what one whole object at the end wants.
 
     Attributes:
         shows: rounds appear as they come.
@@ -30,7 +30,7 @@ class Silence:
         """No more rounds come."""
 
 
-class Lines(Silence):
+class Lines(Output):
     """One JSON line an event on stdout."""
 
     shows = True
@@ -47,7 +47,7 @@ class Lines(Silence):
         sys.stdout.flush()
 
 
-class Words(Silence):
+class Words(Output):
     """The answer on stdout, the thinking on stderr; each ends its last line."""
 
     shows = True

@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, cast
 
 from app.errors import UsageError
+from app.replacement import replaced
 from mlx_spec.errors import SnapshotMismatch
 
 _MARK = ("specchat", "prompt cache")  # an entry of the metadata
@@ -31,9 +29,9 @@ class PromptCache:
         Raises:
             UsageError: it is there and not ours, or its folder is not there.
         """
-        self._file = file.resolve()  # a link stays a link when the file behind it is replaced
         self._damage: str | None = None
         try:
+            self._file = file.resolve()  # a link stays a link when the file behind it is replaced
             if not self._file.parent.is_dir():
                 raise UsageError(
                     f"There is no folder {self._file.parent} for the prompt cache.",
@@ -47,6 +45,10 @@ class PromptCache:
             raise UsageError(
                 f"The prompt cache {file} cannot be read: {error.strerror}.",
                 "Name another file with --cache.",
+            ) from None
+        except (RuntimeError, ValueError):  # before Python 3.13 a loop of links; a zero byte
+            raise UsageError(
+                f"{str(file)!r} is no possible file for the prompt cache.", "Name another file with --cache."
             ) from None
 
     def load(self, engine: Any) -> str | None:
@@ -63,7 +65,7 @@ class PromptCache:
             mx.eval(arrays)  # they are read only now
             engine.adopt(arrays, facts)
         except SnapshotMismatch as error:
-            return self._unused(error.message.removesuffix("."))
+            return self._unused(error.what)
         except (RuntimeError, OSError) as error:
             return self._unused(f"it is damaged ({error})")
         return None
@@ -76,7 +78,7 @@ class PromptCache:
         if facts["rows"] == "0":  # nothing was read: what the file holds is worth more
             return None
         try:
-            with _replaced(self._file) as stream:
+            with replaced(self._file) as stream:
                 mx.save_safetensors(stream, arrays, facts | dict([_MARK]))
         except OSError as error:
             return f"The prompt cache {self._file} could not be saved: {error.strerror or error}."
@@ -85,22 +87,6 @@ class PromptCache:
     def _unused(self, why: str) -> str:
         sentence = f"The prompt cache {self._file} is not used: {why}"
         return f"{sentence[:_LONGEST_SENTENCE]}. The text is read again, and the file replaced at the end."
-
-
-@contextmanager
-def _replaced(file: Path) -> Iterator[BinaryIO]:
-    """A new file that takes the place of `file` once it is whole; its owner alone can read it."""
-    descriptor, name = tempfile.mkstemp(prefix=f".{file.name[:64]}.", dir=file.parent)
-    try:
-        with os.fdopen(descriptor, "wb") as stream:
-            yield stream
-            stream.flush()
-            os.fsync(stream.fileno())
-        Path(name).replace(file)
-    except BaseException:
-        with suppress(OSError):
-            Path(name).unlink()
-        raise
 
 
 def _damage(file: Path) -> str | None:

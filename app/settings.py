@@ -6,20 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from app.options import (
-    auto_or_whole,
-    biases,
-    choice,
-    name,
-    number,
-    option,
-    options_of,
-    path,
-    switch,
-    text,
-    texts,
-    whole,
-)
+from app import kinds
+from app.options import option, options_of
 from mlx_spec.options import EngineOptions, Limits, Sampling
 
 
@@ -32,87 +20,98 @@ class Settings:
     """
 
     model: str = option(
-        name("REF"), "target: builtin, a folder, a .gguf file, or org/name[@revision]", default="builtin"
+        kinds.name("REF"),
+        "target: builtin, a folder, a .gguf file, or org/name[@revision]",
+        default="builtin",
     )
     draft: str = option(
-        choice("auto", "none", "lookup", "self", prefix="model:"),
+        kinds.choice("auto", "none", "lookup", "self", prefix="model:"),
         "draft source; auto is lookup",
         default="auto",
     )
-    k: int | str = option(auto_or_whole(), "draft tokens a round", home=(EngineOptions, "k"))
+    k: int | str = option(kinds.auto_or_whole(), "draft tokens a round", home=(EngineOptions, "k"))
     dtype: str | None = option(
-        choice("float32", "float16", "bfloat16"), "convert the weights (unset: as they are stored)"
+        kinds.choice("float32", "float16", "bfloat16"), "convert the weights (unset: as they are stored)"
     )
     kv_bits: int | None = option(
-        whole("BITS"), "quantize the KV cache (unset: full precision)", home=(EngineOptions, "kv_bits")
+        kinds.whole("BITS"), "quantize the KV cache (unset: full precision)", home=(EngineOptions, "kv_bits")
     )
     context: int | None = option(
-        whole("TOKENS"), "context to use at most (unset: the model's own)", home=(EngineOptions, "context")
+        kinds.whole("TOKENS"),
+        "context to use at most (unset: the model's own)",
+        home=(EngineOptions, "context"),
     )
     context_full: str = option(
-        choice("stop", "drop"),
+        kinds.choice("stop", "drop"),
         "when the context is full: stop and say so, or drop the oldest turns from what the model reads",
         default="stop",
     )
     max_tokens: int = option(
-        whole("N"), "length of an answer at most; -1 for no limit", home=(Limits, "max_tokens")
+        kinds.whole("N"), "length of an answer at most; -1 for no limit", home=(Limits, "max_tokens")
     )
-    temp: float = option(number("T"), "temperature; 0 is greedy", home=(Sampling, "temperature"))
-    top_p: float = option(number("P"), "keep the likeliest tokens of this mass", home=(Sampling, "top_p"))
-    top_k: int = option(whole("N"), "keep this many tokens; 0 keeps all", home=(Sampling, "top_k"))
+    temp: float = option(kinds.number("T"), "temperature; 0 is greedy", home=(Sampling, "temperature"))
+    top_p: float = option(
+        kinds.number("P"), "keep the likeliest tokens of this mass", home=(Sampling, "top_p")
+    )
+    top_k: int = option(kinds.whole("N"), "keep this many tokens; 0 keeps all", home=(Sampling, "top_k"))
     min_p: float = option(
-        number("P"), "drop tokens below this share of the likeliest", home=(Sampling, "min_p")
+        kinds.number("P"), "drop tokens below this share of the likeliest", home=(Sampling, "min_p")
     )
     xtc_probability: float = option(
-        number("P"), "how often to drop the likeliest tokens (XTC)", home=(Sampling, "xtc_probability")
+        kinds.number("P"), "how often to drop the likeliest tokens (XTC)", home=(Sampling, "xtc_probability")
     )
     xtc_threshold: float = option(
-        number("P"), "the probability above which XTC drops", home=(Sampling, "xtc_threshold")
+        kinds.number("P"), "the probability above which XTC drops", home=(Sampling, "xtc_threshold")
     )
     repetition_penalty: float = option(
-        number("X"), "weaken recent tokens by this factor; 1 is off", home=(Sampling, "repetition_penalty")
+        kinds.number("X"),
+        "weaken recent tokens by this factor; 1 is off",
+        home=(Sampling, "repetition_penalty"),
     )
     presence_penalty: float = option(
-        number("X"), "subtract from the logits of recent tokens", home=(Sampling, "presence_penalty")
+        kinds.number("X"), "subtract from the logits of recent tokens", home=(Sampling, "presence_penalty")
     )
     frequency_penalty: float = option(
-        number("X"), "subtract once for each recent occurrence", home=(Sampling, "frequency_penalty")
+        kinds.number("X"), "subtract once for each recent occurrence", home=(Sampling, "frequency_penalty")
     )
     penalty_context: int = option(
-        whole("TOKENS"), "how many tokens are recent", home=(Sampling, "penalty_context")
+        kinds.whole("TOKENS"), "how many tokens are recent", home=(Sampling, "penalty_context")
     )
     logit_bias: tuple[tuple[int, float], ...] = option(
-        biases(), "add BIAS to a token's logit; -inf forbids it", home=(Sampling, "logit_bias")
+        kinds.biases(), "add BIAS to a token's logit; -inf forbids it", home=(Sampling, "logit_bias")
     )
     min_tokens: int = option(
-        whole("N"), "no end of the answer before this many", home=(Sampling, "min_tokens")
+        kinds.whole("N"), "no end of the answer before this many", home=(Sampling, "min_tokens")
     )
     seed: int | None = option(
-        whole("N"), "seed of the sampling (unset: a fresh one each time)", home=(Sampling, "seed")
+        kinds.whole("N"), "seed of the sampling (unset: a fresh one each time)", home=(Sampling, "seed")
     )
     seed_exact: bool = option(
-        switch(),
+        kinds.switch(),
         "the tokens of plain decoding with that seed, whatever drafts",
         home=(Sampling, "seed_exact"),
     )
     exactness: str = option(
-        choice("fast", "strict"),
+        kinds.choice("fast", "strict"),
         "strict: greedy near-ties are decided as plain decoding would",
         home=(EngineOptions, "exactness"),
     )
     paranoid: bool = option(
-        switch(),
+        kinds.switch(),
         "compare the caches with a fresh reading after every round (slow: to find bugs)",
         home=(EngineOptions, "paranoid"),
     )
     stop: tuple[str, ...] = option(
-        texts("TEXT"), "text that ends the answer and is not shown", home=(Limits, "stop")
+        kinds.texts("TEXT"), "text that ends the answer and is not shown", home=(Limits, "stop")
     )
-    system: str | None = option(text("TEXT"), "system prompt (unset: the model's own)")
+    system: str | None = option(kinds.text("TEXT"), "system prompt (unset: the model's own)")
     cache: Path | None = option(  # noqa: RUF009  a field
-        path("FILE"), "keep what the model has read in FILE for the next run; ask puts piped text first then"
+        kinds.path("FILE"),
+        "keep what the model has read in FILE for the next run; ask puts piped text first then",
     )
-    trace: Path | None = option(path("FILE"), "append one JSON line a round to FILE")  # noqa: RUF009  a field
+    trace: Path | None = option(  # noqa: RUF009  a field
+        kinds.path("FILE"), "append one JSON line a round to FILE"
+    )
 
     warnings: tuple[str, ...] = ()
 

@@ -28,7 +28,7 @@ class Template:
     def __init__(self, tokenizer: Any, system: str | None) -> None:
         """Args:
         tokenizer: of the target.
-        system: the system prompt; None leaves it to the template.
+        system: the system prompt of conversations without one; None leaves it to the template.
         """
         self._tokenizer = tokenizer
         self._system = system
@@ -36,10 +36,13 @@ class Template:
     def tokens(self, messages: Sequence[Message]) -> list[int]:
         """The token ids of a conversation by the model's chat template, or of its bare text without one.
 
+        Args:
+            messages: at least one.
+
         Raises:
             ModelError: the template refuses the conversation.
         """
-        if self._system is not None:
+        if self._system is not None and messages[0].role != "system":
             messages = [Message("system", self._system), *messages]
         if not self._tokenizer.has_chat_template:
             return list(self._tokenizer.encode("\n".join(message.content for message in messages)))

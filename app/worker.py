@@ -31,7 +31,8 @@ from app.events import (
 )
 
 if TYPE_CHECKING:
-    from app.assistant import Assistant, Progress
+    from app.assistant import Assistant
+    from app.pair import Progress
     from app.template import Message
     from mlx_spec.events import FinishReason
 

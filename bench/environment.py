@@ -14,12 +14,13 @@ from pathlib import Path
 from typing import Any
 
 BUSY = 0.5  # load average above which other programs take part
-_VARIABLES = re.compile(r"(MLX|OPENBLAS|OMP|MKL|VECLIB)_\w+")
 _POWER = Path("/sys/class/power_supply")
 
 
 def environment() -> dict[str, Any]:
     """Versions, chip, memory and system; no host name, no user, no path."""
+    from mlx_spec.measuring.device import kernel_variables
+
     return {
         "date": datetime.date.today().isoformat(),
         "system": f"{platform.system()} {platform.machine()}",
@@ -31,9 +32,7 @@ def environment() -> dict[str, Any]:
         "python": platform.python_version(),
         "versions": {name: _version(name) for name in ("specchat", "mlx", "mlx-lm", "numpy")},
         # A variable may name a place: its last part says which library or kernel it is.
-        "variables": {
-            name: value.rsplit("/", 1)[-1] for name, value in sorted(os.environ.items()) if _counts(name)
-        },
+        "variables": {name: value.rsplit("/", 1)[-1] for name, value in kernel_variables(os.environ).items()},
     }
 
 
@@ -85,10 +84,6 @@ def warnings(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
         if (limit := now["speed_limit"]) is not None and limit < 100:
             said.append(f"Heat limited the processor to {limit}% of its speed.")
     return list(dict.fromkeys(said))
-
-
-def _counts(name: str) -> bool:
-    return bool(_VARIABLES.fullmatch(name)) or name in ("LD_PRELOAD", "DYLD_INSERT_LIBRARIES")
 
 
 def _version(name: str) -> str | None:

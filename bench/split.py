@@ -19,7 +19,7 @@ from bench.sample import Split
 from bench.ways import Pair
 from mlx_spec import Engine, Limits
 from mlx_spec.drafts.base import Draft
-from mlx_spec.session import Session
+from mlx_spec.turns.session import Session
 
 
 class Watch:

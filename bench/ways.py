@@ -11,9 +11,9 @@ from bench.design import LOOP, Task, Way
 from bench.sample import Counts
 from mlx_spec import Engine, EngineOptions, Limits, drafts
 from mlx_spec.drafts.base import NOTHING, Draft, DraftSource
-from mlx_spec.reading import Reading
-from mlx_spec.sampling import Sampler
-from mlx_spec.session import Session
+from mlx_spec.law.sampling import Sampler
+from mlx_spec.turns.reading import Reading
+from mlx_spec.turns.session import Session
 from models.loaded import Loaded
 
 
@@ -52,6 +52,7 @@ class Silent:
     """Proposes nothing: what is left is the speculative loop itself, without drafts."""
 
     name = "silent"
+    free = False
     unable: str | None = None
     context: int | None = None
     behind = 0

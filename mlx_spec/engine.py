@@ -14,29 +14,31 @@ from typing import Any, TextIO
 
 import mlx.core as mx
 
-from mlx_spec import drafts, snapshot
-from mlx_spec.backend import Backend
+from mlx_spec import drafts
 from mlx_spec.caches import CachedModel, parameter_bytes
-from mlx_spec.device import explain, facts, this_device
-from mlx_spec.diagnose import Diagnosis, Verdict
+from mlx_spec.checks.exactness import StrictVerifier
+from mlx_spec.checks.paranoid import Paranoid
 from mlx_spec.drafts.base import DraftSource
 from mlx_spec.errors import EmptyPrompt, PromptTooLong, SpecError
 from mlx_spec.events import Round
-from mlx_spec.exactness import StrictVerifier
 from mlx_spec.generation import Generation
-from mlx_spec.identity import identity
+from mlx_spec.law.sampling import Sampler
+from mlx_spec.measuring.backend import Backend
+from mlx_spec.measuring.device import explain, facts, this_device
+from mlx_spec.measuring.probe import MOST_BLOCKS, Probe
 from mlx_spec.metrics import Metrics
 from mlx_spec.options import EngineOptions, Limits, Sampling
-from mlx_spec.paranoid import Paranoid
 from mlx_spec.policy.auto import AutoK
 from mlx_spec.policy.controller import FixedK, Off
-from mlx_spec.probe import MOST_BLOCKS, Probe
-from mlx_spec.reading import Reading, chunk_size
-from mlx_spec.sampling import Sampler
-from mlx_spec.session import Session
 from mlx_spec.text import TextStream, decoder, vocabulary
 from mlx_spec.trace import Trace
+from mlx_spec.turns import snapshot
+from mlx_spec.turns.identity import identity
+from mlx_spec.turns.reading import Reading, chunk_size
+from mlx_spec.turns.session import Session
+from mlx_spec.verdict.diagnose import Diagnosis, Verdict
 
+TIMED_ON = 16  # tokens, at most, on which a source is timed that has not read the text
 USUAL_ROWS = 5  # of a verification, where something is to be said of any
 
 
@@ -118,6 +120,7 @@ class Engine:
 
     def _fresh_metrics(self) -> Metrics:
         return Metrics(
+            k=self._controller.next_k(),
             state=self._controller.state,
             reason=self._controller.reason,
             verdict=self.verdict,
@@ -170,7 +173,7 @@ class Engine:
             end_tokens=self._end_tokens,
             room=room,
             stopped=self._stopping.is_set,
-            forget=self.close,
+            forget=self._forget,
         )
         reading = Reading(self._chunk, self._stopping.is_set, progress)
         rounds = generation.rounds(list(prompt), reading)
@@ -235,7 +238,6 @@ class Engine:
             SnapshotMismatch: another model, version, tokenizer or precision made it, or it is damaged. The
                 engine is then as after `close`.
         """
-        self._end_unfinished()
         self.close()
         snapshot.adopt(self.session, arrays, facts, self._identity)
         if self._strict:
@@ -278,8 +280,11 @@ class Engine:
         committed = self.session.committed or [min(self._end_tokens, default=0)]
         if source is not None:
             source.begin(committed, sampler)
+            if source.behind and not self._backend.knows_drafting:
+                # Reading a long text takes time that nobody may be there to give; its end tells as much.
+                source.begin(committed[-TIMED_ON:], sampler)
             if known or source.behind or self._backend.knows_drafting:
-                source = None  # reading a long text takes time that nobody may be there to give
+                source = None
         return Probe(
             self.session.target,
             source,
@@ -316,7 +321,14 @@ class Engine:
             unfinished.close()
 
     def close(self) -> None:
-        """Let go of the caches. The engine can be used again; it then reads its prompt from the start."""
+        """Let go of the caches. The engine can be used again; it then reads its prompt from the start.
+
+        Ends a generation that was left unfinished.
+        """
+        self._end_unfinished()
+        self._forget()
+
+    def _forget(self) -> None:
         self.session.reset()
         if self.source:
             self.source.reset()

@@ -44,9 +44,10 @@ class BrokenInvariant(SpecError):
 
 
 class SnapshotMismatch(SpecError):
-    """A saved cache is not this engine's, or is damaged."""
+    """A saved cache is not this engine's, or is damaged: `what` says why, as a clause."""
 
     def __init__(self, what: str) -> None:
+        self.what = what
         super().__init__(f"The saved cache does not fit: {what}.", "Its text is read again.")
 
 

@@ -8,25 +8,26 @@ from dataclasses import replace
 
 import mlx.core as mx
 
-from mlx_spec import wording
-from mlx_spec.diagnose import Diagnosis
+from mlx_spec.checks.exactness import StrictVerifier
+from mlx_spec.checks.paranoid import Paranoid
+from mlx_spec.drafter import Drafter
 from mlx_spec.drafts.base import NOTHING, DraftSource
 from mlx_spec.errors import BrokenInvariant
 from mlx_spec.events import FinishReason, Round
-from mlx_spec.exactness import StrictVerifier
+from mlx_spec.law.noise import Noise
+from mlx_spec.law.sampling import Sampler
 from mlx_spec.metrics import Metrics
-from mlx_spec.noise import Noise
-from mlx_spec.paranoid import Paranoid
 from mlx_spec.plain import PlainDecoder
 from mlx_spec.policy.auto import AutoK
 from mlx_spec.policy.controller import FixedK, Off, State
 from mlx_spec.policy.step import Step
-from mlx_spec.reading import Reading
 from mlx_spec.round import Outcome, verify
-from mlx_spec.sampling import Sampler
-from mlx_spec.session import Session
 from mlx_spec.text import Released, TextStream
 from mlx_spec.trace import Trace
+from mlx_spec.turns.reading import Reading
+from mlx_spec.turns.session import Session
+from mlx_spec.verdict import wording
+from mlx_spec.verdict.diagnose import Diagnosis
 
 JUDGE_EVERY = 16  # rounds between verdicts; one takes more time than a plain step may spare
 CLEAR_EVERY = 256  # rounds between returns of MLX's unused buffers to the system
@@ -71,7 +72,7 @@ class Generation:
         """
         self._session = session
         self._source = source
-        self._speculates = source is not None and controller.state != "off"
+        self._drafter = Drafter(source, controller)
         self._controller = controller
         self._diagnosis = diagnosis
         self._cache_notes = strict  # also of sampled answers: the next one may be greedy
@@ -86,7 +87,6 @@ class Generation:
         self._stopped = stopped
         self._forget = forget
         self._plain = PlainDecoder(session.target, sampler)
-        self._stood_down: str | None = None  # why the source is asked no more in this answer
 
     def rounds(self, prompt: list[int], reading: Reading) -> Generator[Round, None, None]:
         """Read the prompt by `reading`, then yield rounds; the last has a finish reason."""
@@ -96,7 +96,7 @@ class Generation:
         try:
             self._begin(prompt, reading)
             while finish is None:
-                self._catch_up(reading)
+                read, reading_s = self._catch_up(reading)
                 if self._stopped():
                     event = _event(Outcome([], 0, 0), self._stream.flush(), "interrupt")
                 else:
@@ -104,9 +104,8 @@ class Generation:
                     outcome, asked = self._step()
                     now = time.perf_counter()
                     drafted, emitted = len(outcome.drafted), len(outcome.emitted)
-                    self._controller.observe(Step(asked, drafted, emitted, now - before, depth))
-                    self._diagnosis.observe(self._controller)
-                    event = self._commit(outcome, now - started)
+                    step = Step(asked, drafted, emitted, now - before, depth, read, reading_s)
+                    event = self._commit(outcome, step, now - started)
                 finish = event.finish_reason
                 yield event
         except GeneratorExit:  # left between two rounds
@@ -129,49 +128,36 @@ class Generation:
             self._trace.begin(prompt_tokens=prompt_tokens, source=metrics.source, seed=metrics.seed)
 
     def _begin(self, prompt: list[int], reading: Reading) -> None:
-        session, source, metrics = self._session, self._source, self._metrics
+        session, drafter, metrics = self._session, self._drafter, self._metrics
         reused = metrics.reused_tokens = session.begin(prompt)
         reading.expect(len(prompt) - 1 - reused)
-        if self._speculates and source:
-            source.begin(prompt, self._sampler)
-            if self._next_k(len(prompt)):
-                reading.expect(source.behind)
+        drafter.begin(prompt, self._sampler)
+        if drafter.k(len(prompt), self._left):
+            reading.expect(drafter.behind)
+        before = time.perf_counter()
         ends = session.read(prompt, reading)
         metrics.prefilled_tokens = session.target.rows - reused
-        if self._speculates and source:
-            source.rewind(len(prompt) - len(session.committed))  # not read, after a stop
+        self._controller.prefilled(metrics.prefilled_tokens, time.perf_counter() - before)
+        metrics.context_used = len(session.committed)
+        drafter.rewind(len(prompt) - len(session.committed))  # not read, after a stop
         self._check(exactly=True)
         if self._cache_notes:
             self._cache_notes.begin(session.committed, reused, ends)
-        self._controller.begin(len(session.committed))
-        if self._speculates and self._strict and not self._stopped():
+        if drafter.source and self._strict and not self._stopped():
             self._strict.measure(session.committed, self._sampler)
 
-    def _next_k(self, tokens: int) -> int:
-        """Draft tokens for a round after `tokens`; none once the source is full, for the whole answer."""
-        left = self._room - self._metrics.completion_tokens
-        k = min(self._controller.next_k(), left - 1)
-        if k <= 0 or self._source is None or self._stood_down:
-            return 0
-        context = self._source.context
-        if context is not None and tokens + k > context:
-            self._stood_down = f"the draft model's context of {context} tokens is full"
-            return 0
-        return k
+    @property
+    def _left(self) -> int:
+        """Tokens that the answer may still have."""
+        return self._room - self._metrics.completion_tokens
 
-    def _catch_up(self, reading: Reading) -> None:
-        """Let the source read what it needs for the next round.
-
-        It reads when it is about to be asked and never before: reading costs the time of a second
-        prompt, which no proposal may ever pay back. That may be in mid-answer, where the stream halts
-        for it; it is still the same time, and a stop is heard after each chunk.
-        """
-        source = self._source
-        if source and self._plain.ahead is None and self._next_k(len(self._session.committed)):
-            behind = source.behind
-            if behind:
-                source.catch_up(reading)
-                self._metrics.source_prefilled_tokens += behind - source.behind
+    def _catch_up(self, reading: Reading) -> tuple[int, float]:
+        """Let the source read what it missed, if it is asked next; tokens read, and seconds."""
+        if self._plain.ahead is not None or not self._drafter.k(len(self._session.committed), self._left):
+            return 0, 0.0
+        read, seconds = self._drafter.catch_up(reading)
+        self._metrics.source_prefilled_tokens += read
+        return read, seconds
 
     def _step(self) -> tuple[Outcome, int]:
         """One round of at most the tokens left: speculative if there is anything to verify, else plain.
@@ -180,14 +166,10 @@ class Generation:
             The outcome, and for how many tokens the source was asked.
         """
         committed, strict, plain = self._session.committed, self._strict, self._plain
-        k = self._next_k(len(committed))
-        asked = k if plain.ahead is None and self._source is not None else 0
-        if asked and self._source is not None:
-            draft = self._source.propose(asked)
-            if len(draft) > asked:
-                raise ValueError(
-                    f"{self._source.name} proposed {len(draft)} tokens instead of at most {asked}"
-                )
+        k = self._drafter.k(len(committed), self._left)
+        asked = k if plain.ahead is None else 0
+        if asked:
+            draft = self._drafter.propose(asked)
             if len(draft) and strict:
                 return strict.verify(committed, draft, self._sampler), asked
             if len(draft):
@@ -195,27 +177,33 @@ class Generation:
         if strict and not strict.clean:
             return strict.verify(committed, NOTHING, self._sampler), asked
         # While a source is to be asked next, nothing may run ahead of the token that it needs to know.
-        more = not k and self._room - self._metrics.completion_tokens > 1
+        more = not k and self._left > 1
         token = plain.step(committed, more and not self._paranoid)
         if strict:
             strict.plain_step()
         return Outcome([], 0, token), asked
 
-    def _commit(self, outcome: Outcome, seconds: float) -> Round:
-        """Commit the outcome up to the answer's end, everywhere: session, source, text, metrics, trace."""
+    def _commit(self, outcome: Outcome, step: Step, seconds: float) -> Round:
+        """Commit the outcome up to the answer's end, everywhere: session, source, text, metrics, trace.
+
+        Args:
+            outcome: of the step.
+            step: the same as the controller is told of it.
+            seconds: since the request.
+        """
         kept, shown, finish = self._keep(outcome)
         accepted = min(outcome.accepted, len(kept))
         self._trace_round(outcome, len(kept) - shown.dropped, seconds)
         self._session.commit(kept)
         self._session.rewind(shown.dropped)
-        if self._speculates and self._source:
-            self._source.commit(kept, accepted)
-            self._source.rewind(shown.dropped)
+        self._drafter.commit(kept, accepted, shown.dropped)
+        self._controller.observe(replace(step, behind=self._drafter.behind))
+        self._diagnosis.observe(self._controller)
         if self._plain.ahead is None:
             self._session.settle()
             self._check(exactly=not shown.dropped)
             if self._paranoid:
-                self._paranoid.check(self._session, self._source if self._speculates else None)
+                self._paranoid.check(self._session, self._drafter.source)
         self._count(outcome, accepted, kept, shown.dropped, seconds)
         if finish is None and self._metrics.completion_tokens >= self._room:
             finish = "length"
@@ -232,10 +220,7 @@ class Generation:
         rows, tokens = self._session.target.rows, len(self._session.committed)
         if rows >= tokens or (exactly and rows < tokens - 1):
             raise BrokenInvariant(f"the target's cache holds {rows} rows for {tokens} committed tokens")
-        if self._speculates and self._source and not self._source.in_step(self._session.committed):
-            raise BrokenInvariant(
-                f"the draft source {self._source.name} is out of step after {tokens} tokens"
-            )
+        self._drafter.check(self._session.committed)
 
     def _keep(self, outcome: Outcome) -> tuple[list[int], Released, FinishReason | None]:
         """The emitted tokens up to an end token or a stop string, and what of them may be shown."""
@@ -264,7 +249,7 @@ class Generation:
         metrics.completion_tokens -= dropped
         metrics.k = self._controller.next_k()
         metrics.context_used = len(self._session.committed)
-        if self._stood_down:
+        if self._drafter.stood_down:
             metrics.k = 0
         steps = sum(metrics.k_histogram.values())
         if steps % JUDGE_EVERY == 0 or metrics.state != self._state:
@@ -274,10 +259,10 @@ class Generation:
 
     @property
     def _state(self) -> State:
-        return "parked" if self._stood_down else self._controller.state
+        return "parked" if self._drafter.stood_down else self._controller.state
 
     def _judge(self) -> None:
-        metrics, full = self._metrics, self._stood_down
+        metrics, full = self._metrics, self._drafter.stood_down
         metrics.state, metrics.reason = self._state, full or self._controller.reason
         verdict = self._diagnosis.verdict(self._controller)
         if full:

@@ -6,9 +6,9 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from mlx_spec.diagnose import Verdict
 from mlx_spec.events import FinishReason
 from mlx_spec.policy.controller import State
+from mlx_spec.verdict.diagnose import Verdict
 
 
 @dataclass

@@ -10,7 +10,7 @@ import mlx.core as mx
 
 from mlx_spec.caches import CachedModel
 from mlx_spec.errors import NotFinite
-from mlx_spec.sampling import Sampler
+from mlx_spec.law.sampling import Sampler
 
 
 @dataclass(frozen=True)

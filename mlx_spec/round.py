@@ -9,10 +9,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mlx_spec import acceptance
 from mlx_spec.drafts.base import Draft
 from mlx_spec.errors import NotFinite
-from mlx_spec.sampling import Sampler
+from mlx_spec.law import acceptance
+from mlx_spec.law.sampling import Sampler
 
 
 @dataclass(frozen=True)

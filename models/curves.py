@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from models.range import Range
-from models.size import Size, Storage
+from models.size import Size
+from models.storage import Storage
 
 # One chip's own curve, reported twice, differs by up to 8%. Between chips nobody has published enough.
 OWN_SPREAD, STAND_IN_SPREAD = 0.10, 0.25

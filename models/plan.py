@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from mlx_spec.policy.hazards import emitted
 from models.curves import Chip, Expectation
 from models.range import Range
 from models.size import Size
@@ -106,11 +107,7 @@ def draft_cost(draft: float, target: float, chip: Chip) -> Range:
 
 def acceptance_length(hazards: Sequence[float], k: int) -> float:
     """1 + S_1 + ... + S_k; the last hazard stands for all positions after it."""
-    survival, total = 1.0, 1.0
-    for i in range(k):
-        survival *= hazards[min(i, len(hazards) - 1)]
-        total += survival
-    return total
+    return emitted([hazards[min(i, len(hazards) - 1)] for i in range(k)])[k]
 
 
 def round_cost(rows_cost: Range, k: int, c: Range, overhead: Range) -> Range:

@@ -8,8 +8,8 @@ import mlx.core as mx
 
 from mlx_spec import Engine
 from mlx_spec.caches import CachedModel
+from mlx_spec.checks.paranoid import next_logits
 from mlx_spec.drafts.model import ModelDraft
-from mlx_spec.paranoid import next_logits
 
 
 def assert_like_fresh(engine: Engine, tolerance: float = 1e-4) -> None:

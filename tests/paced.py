@@ -6,11 +6,11 @@ import random
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from mlx_spec.diagnose import Diagnosis
 from mlx_spec.policy.auto import AutoK
 from mlx_spec.policy.controller import FixedK
-from mlx_spec.policy.costs import CostTable
 from mlx_spec.policy.step import Step
+from mlx_spec.policy.table import CostTable
+from mlx_spec.verdict.diagnose import Diagnosis
 
 FLAT = {1: 1.0, 16: 1.0}
 SERIAL = {m: float(m) for m in range(1, 18)}

@@ -7,8 +7,8 @@ from collections.abc import Collection, Sequence
 import mlx.core as mx
 
 from mlx_spec.drafts.base import Draft
-from mlx_spec.reading import Reading
-from mlx_spec.sampling import Sampler
+from mlx_spec.law.sampling import Sampler
+from mlx_spec.turns.reading import Reading
 
 
 class Recorded:
@@ -19,6 +19,7 @@ class Recorded:
     """
 
     name = "recorded"
+    free = True
     nbytes = 0
     behind = 0
     unable = None

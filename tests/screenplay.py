@@ -12,14 +12,15 @@ from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from app.assistant import Progress, PromptProgress
+from app.assistant import PromptProgress
+from app.pair import Progress
 from app.template import Message
 from app.thinking import Markers
 from app.worker import Worker
-from mlx_spec.diagnose import Verdict
 from mlx_spec.errors import SpecError
 from mlx_spec.events import FinishReason, Round
 from mlx_spec.metrics import Metrics
+from mlx_spec.verdict.diagnose import Verdict
 
 Piece = tuple[str, str]
 DRAFT, TARGET, PLAIN = "draft:lookup", "target", "plain"

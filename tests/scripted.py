@@ -17,9 +17,9 @@ from app.cli import main
 from app.settings import Settings
 from app.template import Message
 from app.thinking import Markers
-from mlx_spec.diagnose import Verdict
 from mlx_spec.events import Round
 from mlx_spec.metrics import Metrics
+from mlx_spec.verdict.diagnose import Verdict
 
 
 def plain(*texts: str, finish: str = "stop") -> list[Round]:

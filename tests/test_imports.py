@@ -6,7 +6,9 @@ import ast
 import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
@@ -94,6 +96,15 @@ def test_defaults_paths_and_decisions_load_without_mlx_or_textual(module: str) -
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_every_library_that_is_imported_is_declared() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    declared = {re.match(r"[\w-]+", need)[0].lower() for need in project["dependencies"]}
+    libraries = {name.split(".")[0] for path in FILES for name in imports(path)}
+    carriers = packages_distributions()
+    for library in libraries - sys.stdlib_module_names - set(ARROWS):
+        assert declared & {re.sub("[_.]", "-", carrier.lower()) for carrier in carriers[library]}, library
 
 
 def test_top_level_has_the_four_packages_their_tests_and_the_docs_only() -> None:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from app.assistant import Assistant, Progress
+    from app.assistant import Assistant
+    from app.pair import Progress
     from app.settings import Settings
     from app.worker import Worker
 

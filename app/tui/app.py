@@ -124,7 +124,7 @@ class Chat(App[int]):
         self.query_one(Prompt).focus()
         self._show_status()
         self.set_interval(DRAIN_EVERY, self.drain)
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             asyncio.get_running_loop().add_signal_handler(number, self.exit, 128 + number)
         self.call_after_refresh(self._worker.start)
 
@@ -193,24 +193,32 @@ class Chat(App[int]):
 
     def _finish(self, event: Finished) -> None:
         assert self._answer is not None
-        full = f"■ cut: the context of {self.facts.context_limit:,} tokens is full"
-        self._answer.finish(full if event.context_full else ENDINGS.get(event.reason, ""))
-        self.conversation.settle(self._answer.text)
-        self._answer = None
-        self._change(State.STOPPED if event.reason == "interrupt" else State.READY)
+        stopped = event.reason == "interrupt"
+        if stopped and not self._answer.text:
+            self._take_back()
+        else:
+            full = f"■ cut: the context of {self.facts.context_limit:,} tokens is full"
+            self._answer.finish(full if event.context_full else ENDINGS.get(event.reason, ""))
+            self.conversation.settle(self._answer.text)
+            self._answer = None
+        self._change(State.STOPPED if stopped else State.READY)
 
     def _fail(self, event: Failed) -> None:
         if event.loading:
             self.failure = event
             self._say("There is no model. Ctrl+Q quits.")
         if self._answer is not None:
-            self.query_one(Transcript).break_off(self._answer)
-            self._answer = None
-            self.query_one(Prompt).give_back(self.conversation.withdraw())
+            self._take_back()
         choice = event.too_long and self.conversation.messages and self._context_full == "stop"
         next_step = DROP if choice else event.next_step
         self.query_one(Transcript).notify_reader(Notice("▲", event.message, next_step))
         self._change(State.ERROR)
+
+    def _take_back(self) -> None:
+        assert self._answer is not None
+        self.query_one(Transcript).break_off(self._answer)
+        self._answer = None
+        self.query_one(Prompt).give_back(self.conversation.withdraw())
 
     # What the user does
 
@@ -245,13 +253,11 @@ class Chat(App[int]):
         self._read()
 
     def action_stop(self) -> None:
-        """End the answer under way and keep it; take a waiting prompt back; else do nothing."""
+        """End the answer under way and keep what it said; a prompt without an answer is taken back."""
         if self._answer is None:
             return
         if self.facts.state is State.LOADING:
-            self.query_one(Transcript).withdraw()
-            self._answer = None
-            self.query_one(Prompt).give_back(self.conversation.withdraw())
+            self._take_back()
         else:
             self._answer.note("■ stopping")  # a long prompt's forward pass may take seconds yet
             self._worker.stop()
@@ -271,10 +277,6 @@ class Chat(App[int]):
             self._hint("Press Ctrl+C again to quit.", timeout=QUIT_WITHIN)
 
     async def action_quit(self) -> None:
-        """Quit."""
-        self.exit(0)
-
-    def on_prompt_quit(self) -> None:
         """Quit."""
         self.exit(0)
 

@@ -13,10 +13,10 @@ from textual.containers import VerticalScroll
 from textual.reactive import reactive
 from textual.widgets import Static
 
-from app.display import neutralise
+from app.display import neutralise, shown
 from app.events import Snapshot
 from app.tui import palette, plot, verdict
-from mlx_spec.diagnose import Verdict
+from mlx_spec.verdict.diagnose import Verdict
 
 WIDTH = 42  # cells, frame included
 ROOMY = 26  # lines that hold everything
@@ -73,17 +73,13 @@ def lines(insight: Insight, width: int, height: int) -> Iterator[Text]:
 def _summary(found: Verdict | None, facts: dict[str, Any]) -> Iterator[Text]:
     yield Text(verdict.short(found), verdict.style(found)) if found else Text("-")
     yield Text(f"speedup   {_speedup(facts.get('speedup'))}")
-    yield Text(f"predicted {_number(facts.get('predicted'), '{:.2f}x')}")
+    yield Text(f"predicted {shown(facts.get('predicted'), '{:.2f}x')}")
 
 
 def _speedup(speedup: dict[str, float] | None) -> str:
     if not speedup:
         return "-"
     return f"{speedup['value']:.2f}x  [{speedup['low']:.2f}, {speedup['high']:.2f}] (95%)"
-
-
-def _number(value: float | None, form: str) -> str:
-    return "-" if value is None else form.format(value)
 
 
 def _costs(facts: dict[str, Any], snapshot: Snapshot, roomy: bool) -> Iterator[Text]:
@@ -96,7 +92,7 @@ def _costs(facts: dict[str, Any], snapshot: Snapshot, roomy: bool) -> Iterator[T
     yield from map(Text, drawn)
     if roomy:
         yield Text(f"      {plot.LEGEND}", palette.MUTED)
-        yield Text(f"serial index {_number(facts.get('serial_index'), '{:.2f}')} (1 is serial)")
+        yield Text(f"serial index {shown(facts.get('serial_index'), '{:.2f}')} (1 is serial)")
     if snapshot.kernel and roomy:
         yield Text(neutralise(snapshot.kernel), palette.MUTED)
 
@@ -107,7 +103,7 @@ def _hazards(snapshot: Snapshot) -> Iterator[Text]:
         yield Text("nothing was drafted yet")
     for i, (hazard, tested) in enumerate(zip(snapshot.hazards, snapshot.tested, strict=True), start=1):
         bar = "█" * round((hazard or 0.0) * _BAR)
-        yield Text(f"{i:>3} {bar:░<{_BAR}} {_number(hazard, '{:>4.0%}')} of {tested}")
+        yield Text(f"{i:>3} {bar:░<{_BAR}} {shown(hazard, '{:>4.0%}')} of {tested}")
 
 
 def _ks(snapshot: Snapshot, history: History, width: int) -> Iterator[Text]:

@@ -48,9 +48,6 @@ class Prompt(TextArea):
 
         text: str
 
-    class Quit(Message):
-        """The user ends the input, as in a shell."""
-
     def __init__(self) -> None:
         super().__init__(soft_wrap=True, tab_behavior="focus", placeholder="Ask something")
 
@@ -82,7 +79,7 @@ class Prompt(TextArea):
             self.insert("\n")
         elif event.key == "ctrl+d" and not self.text:
             self._take(event)
-            self.post_message(self.Quit())
+            await self.run_action("app.quit")  # as in a shell
 
     async def _on_paste(self, event: events.Paste) -> None:
         # Before TextArea's own handler, which would draw control codes as they are.

@@ -12,6 +12,7 @@ from textual.app import RenderResult
 from textual.reactive import reactive
 from textual.widget import Widget
 
+from app.display import shown
 from app.events import Snapshot
 from app.tui import palette, verdict
 
@@ -74,16 +75,12 @@ def values(facts: Facts) -> list[str]:
         return ["-", "-", "-", "-", "-", f"-/{facts.context_limit or '-'}"]
     return [
         str(now.k),
-        _shown(now.tok_s, "{:.1f}" if (now.tok_s or 0) < 100 else "{:.0f}"),
-        _shown(now.acceptance_rate, "{:.0%}"),
-        _shown(now.acceptance_length, "{:.2f}"),
-        _shown(now.ttft_s, "{:.2f} s" if (now.ttft_s or 0) < 10 else "{:.1f} s"),
+        shown(now.tok_s, "{:.1f}" if (now.tok_s or 0) < 100 else "{:.0f}"),
+        shown(now.acceptance_rate, "{:.0%}"),
+        shown(now.acceptance_length, "{:.2f}"),
+        shown(now.ttft_s, "{:.2f} s" if (now.ttft_s or 0) < 10 else "{:.1f} s"),
         f"{now.context_used}/{facts.context_limit or '-'}",
     ]
-
-
-def _shown(value: float | None, form: str) -> str:
-    return "-" if value is None else form.format(value)
 
 
 def line(facts: Facts, width: int) -> Text:

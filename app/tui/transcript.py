@@ -91,10 +91,11 @@ class Transcript(VerticalScroll):
         return answer
 
     def break_off(self, answer: Answer) -> None:
-        """Keep what a failed answer said; if that is nothing, let it go."""
+        """Keep what the last answer said; if that is nothing, it goes, and its question with it."""
         if answer.text:
             answer.finish("■ broken off")
         else:
+            self.query(Question).last().remove()
             answer.remove()
 
     def turn(self, pages: int) -> None:
@@ -102,11 +103,6 @@ class Transcript(VerticalScroll):
         # Without this check a short chat would let go of its end and never hold on again.
         if self.max_scroll_y > 0:
             self.scroll_relative(y=pages * max(self.size.height - 1, 1), animate=False)
-
-    def withdraw(self) -> None:
-        """Take the last question and its answer back."""
-        self.query(Question).last().remove()
-        self.query(Answer).last().remove()
 
     def notify_reader(self, notice: Notice, before: Answer | None = None) -> None:
         """Add a notice at the end, or before an answer."""

@@ -6,18 +6,17 @@ from bench.conclusions import conclusions
 from bench.findings import Findings
 from bench.record import Record
 from bench.report import table
-from bench.report.terminal import head
+from bench.report.head import place, title
 
 _MARKS = str.maketrans({mark: f"\\{mark}" for mark in "\\`*_[]<>|#"})
 
 
 def report(record: Record, findings: Findings) -> str:
     """Tables and sentences; names are shown as they are, never as markup."""
-    where = record.environment
     lines = [
-        f"# {_plain(head(record, findings))}",
+        f"# {_plain(title(record, findings))}",
         "",
-        _plain(f"{where['chip']}, {where['system']}, mlx {where['versions']['mlx']}, {where['date']}"),
+        _plain(place(record)),
         "",
         *(f"- {_plain(sentence)}" for sentence in conclusions(findings)),
         *(f"- Caution: {_plain(sentence)}" for sentence in findings.cautions),

@@ -10,9 +10,9 @@ from bench.conclusions import conclusions
 from bench.findings import Findings
 from bench.record import Record
 from bench.report import plots, table
+from bench.report.head import place, title
 from bench.report.svg import Chart
 from bench.report.table import ALL, Table
-from bench.report.terminal import head
 
 _STYLE = Path(__file__).with_name("page.css")
 # The browser itself keeps the promise that nothing is fetched.
@@ -21,22 +21,21 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 def report(record: Record, findings: Findings) -> str:
     """The whole page. Every name in it is escaped; it has no text of any answer."""
-    title = head(record, findings)
-    body = "".join(_body(record, findings, title))
+    head = title(record, findings)
+    body = "".join(_body(record, findings, head))
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         '<meta name="color-scheme" content="light dark">'
-        f"<title>{escape(title)}</title><style>{_STYLE.read_text(encoding='utf-8')}</style></head>"
+        f"<title>{escape(head)}</title><style>{_STYLE.read_text(encoding='utf-8')}</style></head>"
         f"<body><main>{body}</main></body></html>\n"
     )
 
 
-def _body(record: Record, findings: Findings, title: str) -> Iterator[str]:
-    where = record.environment
-    yield f"<h1>{escape(title)}</h1>"
-    yield _paragraph(f"{where['chip']}, {where['system']}, mlx {where['versions']['mlx']}, {where['date']}")
+def _body(record: Record, findings: Findings, head: str) -> Iterator[str]:
+    yield f"<h1>{escape(head)}</h1>"
+    yield _paragraph(place(record))
     yield _list("What follows", "conclusions", conclusions(findings))
     if findings.cautions:
         yield _list("Read with caution", "cautions", findings.cautions)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from bench.design import LOOP
 from bench.findings import Findings
@@ -65,9 +65,7 @@ def ranking(findings: Findings) -> Chart:
         if found.bounded:
             ends = [min(max(end, low), high) for end in (found.low, found.high)]
             chart.line([(x(end), y + 27) for end in ends], f"line{ours}")
-        chart.mark(
-            x(found.value), y + 27, int(row.way.engine == "specchat"), f"{row.way.name}: {ratio(found)}"
-        )
+        chart.mark(x(found.value), y + 27, ours, f"{row.way.name}: {ratio(found)}")
     return chart
 
 
@@ -98,7 +96,7 @@ def acceptance(findings: Findings) -> Chart | None:
         chart.text(x(i + 1), HEIGHT - BOTTOM + 16, str(i + 1))
     _axes(chart, "position in the draft", "accepted, if reached")
     for source, shares in found.items():
-        series = _series(findings)[source]
+        series = legend(findings)[source]
         points = [(x(i + 1), y(share)) for i, share in enumerate(shares)]
         chart.line(points, f"line{series % SERIES}")
         for i, (point, share) in enumerate(zip(points, shares, strict=True)):
@@ -165,9 +163,9 @@ def verify_cost(findings: Findings) -> Chart | None:
     return chart
 
 
-def legend(findings: Findings) -> Mapping[str, int]:
+def legend(findings: Findings) -> dict[str, int]:
     """The series of each source, as the plots number them."""
-    return _series(findings)
+    return _sources(findings.rows[1:])
 
 
 def _rule(chart: Chart, y: float, label: str) -> None:
@@ -193,10 +191,6 @@ def _labels(rows: Sequence[Row]) -> list[str]:
 def _sources(rows: Sequence[Row]) -> dict[str, int]:
     names = dict.fromkeys(row.way.source or LOOP for row in rows)
     return {name: i for i, name in enumerate(sorted(names, key=lambda name: name == LOOP))}
-
-
-def _series(findings: Findings) -> dict[str, int]:
-    return _sources(findings.rows[1:])
 
 
 def _by_source(findings: Findings) -> dict[str, list[Row]]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 
 from bench.conclusions import conclusions
 from bench.findings import Findings
 from bench.record import Record
 from bench.report import table
+from bench.report.head import title
 from bench.statistics import Estimate
-from bench.words import plural
 
 WIDTH = 46  # of the plot
 _TICKS = (0.125, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0, 8.0)
@@ -19,34 +19,19 @@ _COLUMNS = (*table.SPEED, *table.WAITING)
 
 def report(record: Record, findings: Findings) -> str:
     """All of it, as lines of text."""
-    lines = [head(record, findings), "", *aligned(table.ways(findings, _COLUMNS)), "", *plot(findings), ""]
+    lines = [title(record, findings), "", *aligned(table.ways(findings, _COLUMNS)), "", *plot(findings), ""]
     lines += conclusions(findings)
     lines += [f"Caution: {sentence}" for sentence in findings.cautions]
     return "\n".join(lines) + "\n"
-
-
-def head(record: Record, findings: Findings) -> str:
-    """What was measured, in one line."""
-    design = record.design
-    draft = f", draft {design.draft['name']}" if design.draft else ""
-    return (
-        f"{design.model['name']} ({design.model['quantization'] or design.model['dtype']}){draft}: "
-        f"{plural(findings.prompts, 'prompt')}, {plural(findings.blocks, 'block')}, "
-        f"at most {design.tokens} tokens"
-    )
 
 
 def aligned(content: table.Table) -> Iterator[str]:
     """A table in columns: names to the left, numbers to the right."""
     cells = [content.heads, *content.rows]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    for row in cells:
-        name, *numbers = (cell.ljust(w) if i == 0 else cell.rjust(w) for i, (cell, w) in _sized(row, widths))
-        yield "  ".join([name, *numbers]).rstrip()
-
-
-def _sized(row: Sequence[str], widths: Sequence[int]) -> Iterator[tuple[int, tuple[str, int]]]:
-    return enumerate(zip(row, widths, strict=True))
+    for name, *numbers in cells:
+        right = [number.rjust(width) for number, width in zip(numbers, widths[1:], strict=True)]
+        yield "  ".join([name.ljust(widths[0]), *right]).rstrip()
 
 
 def plot(findings: Findings) -> Iterator[str]:
@@ -68,8 +53,7 @@ def plot(findings: Findings) -> Iterator[str]:
         yield row.way.name.ljust(room) + _bar(row.speedup or Estimate(1.0, 1.0, 1.0), at)
 
 
-def _bar(estimate: Estimate, at: object) -> str:
-    assert callable(at)
+def _bar(estimate: Estimate, at: Callable[[float], int]) -> str:
     cells = [" "] * WIDTH
     cells[at(1.0)] = "│"
     if estimate.bounded:

@@ -26,12 +26,13 @@ from bench.environment import environment
 from bench.prompts import builtin
 from bench.statistics import Estimate
 from bench.studies.rates import rate, rate_ratio
-from mlx_spec import EngineOptions, Sampling, acceptance, drafts
+from mlx_spec import EngineOptions, Sampling, drafts
 from mlx_spec.caches import CachedModel
 from mlx_spec.drafts.base import DraftSource
-from mlx_spec.reading import Reading
+from mlx_spec.law import acceptance
+from mlx_spec.law.sampling import Sampler
 from mlx_spec.round import verify
-from mlx_spec.sampling import Sampler
+from mlx_spec.turns.reading import Reading
 from models import load
 from models.loaded import Loaded
 from models.tokenizer import render_chat

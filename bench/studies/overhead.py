@@ -26,8 +26,8 @@ from bench.studies.rates import rate
 from mlx_spec import Sampling
 from mlx_spec.caches import CachedModel
 from mlx_spec.drafts.base import Draft
+from mlx_spec.law.sampling import Sampler
 from mlx_spec.round import verify
-from mlx_spec.sampling import Sampler
 from models import load
 from models.loaded import Loaded
 from models.tokenizer import render_chat

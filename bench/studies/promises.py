@@ -24,7 +24,7 @@ from typing import Any
 import mlx.core as mx
 import numpy as np
 
-from bench.design import Task, Turn, Way
+from bench.design import PLAIN, Task, Turn, Way
 from bench.environment import environment
 from bench.measure import Bench
 from bench.peers import MlxLm, settle
@@ -34,15 +34,14 @@ from bench.statistics import Bootstrap, Timings, ratio
 from bench.ways import Decoder, EngineDecoder, Pair, Step
 from mlx_spec import Engine, EngineOptions
 from mlx_spec.drafts.base import Draft
-from mlx_spec.reading import Reading
-from mlx_spec.sampling import Sampler
+from mlx_spec.law.sampling import Sampler
+from mlx_spec.turns.reading import Reading
 from models import load
 from models.loaded import Loaded
 from models.tokenizer import render_chat
 
 PROMPTS = Path(__file__).with_name("promises.toml")
 RIGHT = 0.7  # of the drafts of `Recorded`
-PLAIN = "plain"
 
 
 @dataclass(frozen=True)
@@ -70,6 +69,7 @@ class Recorded:
     """A source that costs nothing and is right about 70% of the time: a known answer with errors."""
 
     name = "recorded"
+    free = True
     unable: str | None = None
     context: int | None = None
     behind = 0

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from mlx_spec.policy.auto import AutoK
-from mlx_spec.policy.costs import CostTable
 from mlx_spec.policy.step import Step
+from mlx_spec.policy.table import CostTable
 
 OVERHEAD = 0.02  # of a round, in plain steps
 NOISE, BURST = 0.04, 1.5  # deviation of a step's log time; what a burst multiplies it by

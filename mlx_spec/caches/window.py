@@ -106,7 +106,10 @@ class WindowCache(RotatingKVCache):
 
     @property
     def state(self) -> Any:
-        return self.keys, self.values, self.offset, self.max_size, self.start
+        # Behind its rows a buffer has some that were taken back: text that is to be gone.
+        end = self.offset - self.start
+        held = [None if a is None else a[..., :end, :] for a in (self.keys, self.values)]
+        return *held, self.offset, self.max_size, self.start
 
     @state.setter
     def state(self, v: Any) -> None:

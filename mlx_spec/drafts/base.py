@@ -8,8 +8,8 @@ from typing import Any, Protocol
 
 import mlx.core as mx
 
-from mlx_spec.reading import Reading
-from mlx_spec.sampling import Sampler
+from mlx_spec.law.sampling import Sampler
+from mlx_spec.turns.reading import Reading
 
 
 @dataclass(frozen=True)
@@ -37,11 +37,14 @@ class DraftSource(Protocol):
 
     Attributes:
         name: the word for it in origins (`draft:<name>`), metrics and the user interface.
+        free: a proposal costs next to nothing and leaves nothing behind, so that it may be asked for and
+            dropped between rounds.
         unable: why it cannot draft at all, as a clause; None if it can.
         context: tokens of text that it can hold, drafts included; None if there is no such limit.
     """
 
     name: str
+    free: bool
     unable: str | None
     context: int | None
 

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 import mlx.core as mx
 
 from mlx_spec.drafts.base import NOTHING, Draft
-from mlx_spec.reading import Reading
-from mlx_spec.sampling import Sampler
-from mlx_spec.session import common_prefix
+from mlx_spec.law.sampling import Sampler
+from mlx_spec.turns.reading import Reading
+from mlx_spec.turns.session import common_prefix
 
 LONGEST = 5
 SHORTEST = 2
@@ -23,6 +23,7 @@ class Lookup:
     """An n-gram index over the committed tokens, kept token by token."""
 
     name = "lookup"
+    free = True
     nbytes = 0
     behind = 0
     unable: str | None = None

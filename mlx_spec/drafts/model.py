@@ -9,10 +9,10 @@ import mlx.nn as nn
 
 from mlx_spec.caches import CachedModel, parameter_bytes
 from mlx_spec.drafts.base import Draft
+from mlx_spec.law.sampling import Sampler
 from mlx_spec.options import EngineOptions
-from mlx_spec.reading import Reading, prompt_marks
-from mlx_spec.sampling import Sampler
-from mlx_spec.session import common_prefix
+from mlx_spec.turns.reading import Reading, prompt_marks
+from mlx_spec.turns.session import common_prefix
 
 
 class ModelDraft:
@@ -23,6 +23,7 @@ class ModelDraft:
     asked costs nothing; a few tokens are read with the next proposal's first forward.
     """
 
+    free = False
     FEW = 16  # tokens that a proposal's own first forward still reads
 
     def __init__(

@@ -8,11 +8,11 @@ from typing import Any
 
 from mlx_spec.policy.budget import LossBudget
 from mlx_spec.policy.controller import State
-from mlx_spec.policy.costs import CLIFF, CostTable
 from mlx_spec.policy.evidence import Evidence
 from mlx_spec.policy.hazards import emitted
 from mlx_spec.policy.record import Record
 from mlx_spec.policy.step import Step
+from mlx_spec.policy.table import CLIFF, CostTable
 
 K_MAX = 7
 
@@ -64,7 +64,8 @@ class AutoK:
         self._rest, self._next_rest = 0, self.REST
         self._gap, self._waited = 1, 1
         self._parked = True
-        self._idle = 0  # tokens since the source was last tested
+        self._idle = 0  # tokens since the last round
+        self._untested = 0  # tokens since a draft was last tested, by a round or a witness
         self._rounds = 0  # at the present K
         self._streak = 0  # rounds since it was last parked
         self._since_block = 0.0  # plain steps' time
@@ -94,30 +95,66 @@ class AutoK:
             return None
         if self._state == "measuring":
             return "measuring whether speculation pays"
+        if self.waits_for_reading:
+            return f"the source would first have to read {self.record.catch_up.behind} tokens"
         k, value = self.best()
+        if value is None:
+            return "what rounds cost is not measured, and by a guess they would not pay"
         return f"speculation at K={k} would run at {value:.2f}x plain decoding"
 
-    def best(self) -> tuple[int, float]:
-        """The best K of at least 1, and its predicted speedup."""
-        values = self.record.predictions(self.record.hazards.rates)
-        k = max(range(1, self.most + 1), key=values.__getitem__)
-        return k, values[k]
+    def best(self) -> tuple[int, float | None]:
+        """The best K of at least 1 whose cost was measured, and its predicted speedup.
 
-    def begin(self, depth: int) -> None:
+        Where no cost was, it is the best one by a guess, and nothing is predicted.
+        """
+        values, told = self.record.predictions(self.record.hazards.rates), self.record.costs.told
+        ks = range(1, self.most + 1)
+        k = max([k for k in ks if told(k)] or ks, key=values.__getitem__)
+        return k, values[k] if told(k) else None
+
+    @property
+    def ruled_out(self) -> bool:
+        """Whether measured costs say that no K could pay if every draft stood, so that none is tried."""
+        record, sure = self.record, [1.0] * self.most
+        if record.costs.table is None:
+            return False
+        hopes = record.predictions(sure, record.costs.hopeful(self._idle), 1.0)
+        return max(hopes[1:]) <= 1 + self.HOPE
+
+    @property
+    def waits_for_reading(self) -> bool:
+        """Whether only the text that the source must read first keeps a K from being tried that might pay."""
+        cost, value = self.record.catch_up.cost(self.record.costs), self.best()[1]
+        dear = min(self.record.costs.ratios[1:]) - 1 + cost > self._budget.left
+        return cost > 0 and dear and (value is None or value > self.START)
+
+    def begin(self, depth: int, behind: int = 0) -> None:
         self.record.begin(depth)
+        self.record.catch_up.behind = behind
+        self._afford()
+
+    def prefilled(self, tokens: int, seconds: float) -> None:
+        self.record.catch_up.prefilled(tokens, seconds)
+        self._afford()
+
+    def _afford(self) -> None:
+        """Decide anew if what was decided costs too much by what is known now."""
+        if self._k and self._k not in self._affordable():
+            self._plan()
 
     def next_k(self) -> int:
         return self._k
 
     def witness(self, drafted: int, accepted: int) -> None:
-        """Take note of what a deterministic source would have got right, seen on committed text.
+        """Take note of what a parked source would have got right, seen on committed text.
 
         Args:
             drafted: tokens that it would have proposed, 0 if it had nothing.
             accepted: how many of them, from the first, the text then had.
         """
         self.record.hazards.observe(drafted, accepted)
-        if self._parked and self.best()[1] > self.START:
+        self._untested = 0
+        if self._parked and (self.best()[1] or 0) > self.START:
             self._waited = self._gap
 
     def observe(self, step: Step) -> None:
@@ -130,6 +167,7 @@ class AutoK:
             self._budget.plain()
             self._waited += 1
             self._idle += 1
+            self._untested += 1
             self._rest -= self._rest > 0
             if self._before is None:
                 self._before, self._expected = before, expected
@@ -149,12 +187,13 @@ class AutoK:
         self._before = self._expected = None
         if costs.anchor is None or costs.scale is None:
             return
-        self._budget.round(step.emitted, step.seconds, costs.anchor, costs.scale)
-        cost = step.seconds / costs.scale
+        seconds = step.seconds + step.reading_s
+        self._budget.round(step.emitted, seconds, costs.anchor, costs.scale)
+        cost = seconds / costs.scale
         self._since_block += cost
         self._evidence.observe(step.emitted - cost, max(step.drafted + 1, 2 * costs.ratios[step.drafted]))
         self._streak += 1
-        self._idle = 0
+        self._idle = self._untested = 0
         if step.drafted == self._k:
             self._rounds += 1
         if self._evidence.loses >= Evidence.ENOUGH:
@@ -201,7 +240,8 @@ class AutoK:
         return 0
 
     def _affordable(self) -> list[int]:
-        left = self._budget.left
+        """Every K of which a round is allowed, with all that the source must read before it."""
+        left = self._budget.left - self.record.catch_up.cost(self.record.costs)
         return [k for k in range(1, self.most + 1) if self.record.costs.ratios[k] - 1 <= left]
 
     def _one_more(self, k: int, values: list[float]) -> int:
@@ -233,7 +273,7 @@ class AutoK:
             if self._waited < self._gap:
                 return 0
             ratios = record.costs.hopeful(self._idle)
-            hopes = record.predictions(record.hazards.hopeful(self._idle), ratios, 1.0)
+            hopes = record.predictions(record.hazards.hopeful(self._untested), ratios, 1.0)
             tokens = emitted(record.hazards.rates)
             able = [k for k in affordable if hopes[k] > 1 + self.HOPE]
             best = min(able, key=lambda k: record.costs.ratios[k] - tokens[k], default=0)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, Protocol
 
-from mlx_spec.policy.costs import CostTable
 from mlx_spec.policy.record import Record
 from mlx_spec.policy.step import Step
+from mlx_spec.policy.table import CostTable
 
 State = Literal["off", "measuring", "speculating", "parked"]
 
@@ -33,8 +33,16 @@ class Controller(Protocol):
     def reason(self) -> str | None:
         """A clause for states other than speculating; None otherwise."""
 
-    def begin(self, depth: int) -> None:
-        """Take note of a new answer after `depth` committed tokens."""
+    def begin(self, depth: int, behind: int = 0) -> None:
+        """Take note of a new answer.
+
+        Args:
+            depth: committed tokens before it.
+            behind: how many of them the source must read before it can be asked.
+        """
+
+    def prefilled(self, tokens: int, seconds: float) -> None:
+        """Take note of a prompt's tokens that the target has read, and of the time it took."""
 
     def next_k(self) -> int:
         """Draft tokens to ask for next; 0 is a plain step. Asking twice changes nothing."""
@@ -58,7 +66,10 @@ class Off:
         self.reason: str | None = reason
         self.by_user = by_user
 
-    def begin(self, depth: int) -> None:
+    def begin(self, depth: int, behind: int = 0) -> None:
+        """Nothing to note."""
+
+    def prefilled(self, tokens: int, seconds: float) -> None:
         """Nothing to note."""
 
     def next_k(self) -> int:
@@ -85,8 +96,11 @@ class FixedK:
         self.most = k
         self.record = Record(tables, k)
 
-    def begin(self, depth: int) -> None:
+    def begin(self, depth: int, behind: int = 0) -> None:
         self.record.begin(depth)
+
+    def prefilled(self, tokens: int, seconds: float) -> None:
+        """Its source is asked in any case."""
 
     def next_k(self) -> int:
         return self.most

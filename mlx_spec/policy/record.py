@@ -6,10 +6,12 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mlx_spec.policy.costs import Costs, CostTable
+from mlx_spec.policy.catchup import CatchUp
+from mlx_spec.policy.costs import Costs
 from mlx_spec.policy.hazards import Hazards, emitted
 from mlx_spec.policy.speedup import Interval, Speedup
 from mlx_spec.policy.step import Step
+from mlx_spec.policy.table import CostTable
 
 
 class Record:
@@ -19,6 +21,7 @@ class Record:
         most: the largest K.
         costs: seconds of rounds, in plain steps.
         hazards: acceptance by position.
+        catch_up: the price of what the source has to read first.
         paired: whether plain steps of this session tell the plain time.
     """
 
@@ -30,16 +33,22 @@ class Record:
         self.most = most
         self.costs = Costs(tables, most)
         self.hazards = Hazards(most)
+        self.catch_up = CatchUp()
         self._speedup = Speedup()
         self.paired = any(table.fresh for table in tables)
         self.depth = 0
         self._k = most  # of the latest round
-        self._unscaled: deque[tuple[int, float]] = deque(maxlen=512)  # rounds before any plain time was known
+        self._unscaled: deque[tuple[int, float]] = deque(maxlen=512)  # rounds before any plain step
 
     def learn(self, table: CostTable) -> None:
         """Take what a probe measured meanwhile."""
         self.costs.learn(table)
-        self.paired = self.paired or table.fresh
+        if table.fresh:
+            self._pair()
+
+    def _pair(self) -> None:
+        """Compare rounds with plain steps of this session, now that there are some."""
+        self.paired = True
         while self._unscaled and self.costs.scale is not None:
             emitted, seconds = self._unscaled.popleft()
             self._speedup.observe(emitted, seconds / self.costs.scale)
@@ -53,15 +62,19 @@ class Record:
         """Take note of a step."""
         self.depth = step.depth
         self.costs.observe(step)
+        self.catch_up.behind = step.behind
+        if self.costs.scale is not None:
+            self.catch_up.caught_up(step.read, step.reading_s / self.costs.scale)
         if not step.asked:
-            self.paired = self.paired or self.costs.settled
+            if self.costs.settled:
+                self._pair()
             return
         self.hazards.observe(step.drafted, step.emitted - 1 if step.drafted else 0)
         self._k = step.drafted or self._k
-        if self.costs.scale is None:
-            self._unscaled.append((step.emitted, step.seconds))
-        else:
+        if self.paired and self.costs.scale is not None:
             self._speedup.observe(step.emitted, step.seconds / self.costs.scale)
+        else:  # a scale that only ratios told would make a prediction of it
+            self._unscaled.append((step.emitted, step.seconds))
 
     @property
     def speedup(self) -> Interval | None:
@@ -96,7 +109,11 @@ class Record:
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON: what outlives the session."""
-        return {"costs": self.costs.as_dict(), "hazards": self.hazards.as_dict()}
+        return {
+            "costs": self.costs.as_dict(),
+            "hazards": self.hazards.as_dict(),
+            "reading": self.catch_up.price,
+        }
 
     @classmethod
     def from_dict(cls, kept: Mapping[str, Any], most: int) -> Record:
@@ -104,4 +121,5 @@ class Record:
         record = cls((), most)
         record.costs = Costs.from_dict(kept["costs"], most)
         record.hazards = Hazards.from_dict(kept["hazards"], most)
+        record.catch_up.price = kept.get("reading")
         return record

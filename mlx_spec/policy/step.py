@@ -16,6 +16,9 @@ class Step:
         emitted: tokens that the step gave, accepted + 1.
         seconds: wall time.
         depth: committed tokens before it.
+        read: committed tokens that the source had to read before it, to catch up.
+        reading_s: wall time of that, which is no part of `seconds`: no round of this K costs it again.
+        behind: committed tokens that the source must read before it can be asked next.
     """
 
     asked: int
@@ -23,3 +26,6 @@ class Step:
     emitted: int
     seconds: float
     depth: int = 0
+    read: int = 0
+    reading_s: float = 0.0
+    behind: int = 0

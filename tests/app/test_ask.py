@@ -14,9 +14,9 @@ from scripted import ScriptedAssistant as Scripted
 from scripted import plain
 
 from app.thinking import Markers
-from mlx_spec.diagnose import Verdict
 from mlx_spec.errors import CacheMismatch, PairMismatch, PromptTooLong, SpecError
 from mlx_spec.events import Round
+from mlx_spec.verdict.diagnose import Verdict
 from models.errors import ModelError, ModelMissing
 
 DRAFT = "draft:lookup"
@@ -272,8 +272,8 @@ def test_a_full_context_and_an_unsaved_cache_are_told(specchat: Any, assistant: 
     warnings = json.loads(outcome.out)["warnings"]
     assert warnings == [
         "The prompt contains <s>.",
-        "The answer was cut: the context of 12 tokens is full.",
         "The prompt cache x could not be saved: No space left on device.",
+        "The answer was cut: the context of 12 tokens is full.",
     ]
     assert all(f"specchat: warning: {warning}\n" in outcome.err for warning in warnings)
 

@@ -16,7 +16,7 @@ from app.assistant import Assistant
 from app.settings import Settings
 from app.template import Message, Template
 from mlx_spec.errors import PairMismatch, PromptTooLong, SpecError
-from mlx_spec.session import common_prefix
+from mlx_spec.turns.session import common_prefix
 from models import Loaded, ModelError
 
 HI = [Message("user", "Hello you")]
@@ -236,7 +236,7 @@ def test_names_are_fit_for_the_screen(shelf: dict[str, Loaded]) -> None:
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tiny models are measured in milliseconds, which any other program disturbs."""
-    monkeypatch.setattr("mlx_spec.measured.STEADY", math.inf)
+    monkeypatch.setattr("mlx_spec.measuring.measured.STEADY", math.inf)
 
 
 def measured(assistant: Assistant) -> int:

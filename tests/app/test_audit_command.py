@@ -14,10 +14,10 @@ from tiny import tiny_loaded
 
 import models
 from app import audit
-from mlx_spec import acceptance
-from mlx_spec.audit import Audit
 from mlx_spec.caches import CachedModel
-from mlx_spec.lawcheck import LawCheck
+from mlx_spec.checks.audit import Audit
+from mlx_spec.checks.lawcheck import LawCheck
+from mlx_spec.law import acceptance
 
 SELF = ("audit", "--draft", "self", "--k", "3", "--tokens", "12")
 
@@ -201,4 +201,4 @@ def test_what_cannot_be_audited_is_wrong_use(argv: tuple[str, str], specchat: Ca
 def test_options_without_a_use_here_are_named(specchat: Any, shelf: Any, tmp_path: Path) -> None:
     outcome = specchat(*SELF, "--stop", "x")
     assert outcome.code == 0
-    assert "The audit makes no use of --stop." in outcome.err
+    assert "audit makes no use of --stop." in outcome.err

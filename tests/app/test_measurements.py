@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from app import measurements
-from app.measurements import MOST_FILES, Kept, Measurements, backend, pair
+from app.measurements import MOST_FILES, Kept, Measurements, of_backend, of_pair
 from models.loaded import Info
 
 INFO = Info("org/model", "model", "llama", 512, 32, "float16", "4-bit", 1000, "abc")
@@ -18,7 +18,7 @@ KEPT = Kept({0: {"row_s": 0.05}, 1024: {"row_s": 0.06}}, {"hazards": [0.5]})
 
 
 def key(info: Info = INFO, draft: str = "lookup", kv_bits: int | None = None) -> dict[str, object]:
-    return {**backend(), **pair(info, draft, kv_bits)}
+    return {**of_backend(), **of_pair(info, draft, kv_bits)}
 
 
 def test_what_was_written_is_read_by_the_same_key(tmp_path: Path) -> None:
@@ -54,12 +54,12 @@ def test_any_other_pair_or_backend_has_a_file_of_its_own(tmp_path: Path, other: 
 @pytest.mark.parametrize("name", ["LD_PRELOAD", "OPENBLAS_CORETYPE", "MLX_METAL_FAST_SYNCH"])
 def test_variables_that_change_the_kernels_change_the_key(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(name, raising=False)
-    before = backend()
+    before = of_backend()
     monkeypatch.setenv(name, "x")
-    assert backend() != before
+    assert of_backend() != before
     monkeypatch.setenv("EDITOR", "vi")
     monkeypatch.delenv(name)
-    assert backend() == before
+    assert of_backend() == before
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import json
 import os
 import time
@@ -14,9 +16,11 @@ import pytest
 from tiny import tiny_loaded
 
 import models
-from app import prompt_cache
 from app.assistant import Assistant
+from app.errors import UsageError
 from app.events import Emitted, Finished
+from app.output import Words
+from app.prompt_cache import PromptCache
 from app.settings import Settings
 from app.template import Message
 from app.worker import Worker
@@ -78,7 +82,8 @@ def test_only_its_owner_can_read_it_and_nothing_else_is_left(
 
 
 @pytest.mark.parametrize(
-    ("options", "why"), [(["--model", "other"], "weights"), (["--kv-bits", "8"], "kv-bits")]
+    ("options", "why"),
+    [(["--model", "other"], "weights "), (["--kv-bits", "8"], "kv-bits unset, not 8. ")],
 )
 def test_another_models_cache_is_not_used_and_that_is_said(
     options: list[str], why: str, ask: Callable[..., dict[str, Any]], shelf: dict[str, Loaded]
@@ -88,8 +93,7 @@ def test_another_models_cache_is_not_used_and_that_is_said(
     ask("who?")
     found = ask("who?", *options)
     (warning,) = found["warnings"]
-    assert "is not used: " in warning
-    assert why in warning
+    assert f"is not used: it was made with {why}" in warning
     assert found["reused_tokens"] == 0
     assert ask("who?", *options)["reused_tokens"] > 0, "it was replaced"
 
@@ -150,6 +154,13 @@ def test_a_missing_folder_is_told_before_anything_is_loaded(specchat: Any, file:
     assert f"There is no folder {file.parent / 'no'}" in outcome.err
 
 
+@pytest.mark.parametrize("kind", ["a loop of links", "a zero byte"])
+def test_a_name_that_no_file_can_have_is_a_sentence(kind: str, file: Path) -> None:
+    file.symlink_to(file)
+    with pytest.raises(UsageError, match="Name another file"):
+        PromptCache(file if kind == "a loop of links" else Path("a\0b"))
+
+
 def test_an_empty_file_is_a_place_for_a_cache(ask: Callable[..., dict[str, Any]], file: Path) -> None:
     file.touch()
     assert ask("who?")["warnings"] == []
@@ -173,13 +184,26 @@ def test_a_cache_that_cannot_be_saved_is_a_warning_and_the_old_one_stays(
     def full(descriptor: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(prompt_cache.os, "fsync", full)
-    found = ask("why?")
-    (warning,) = found["warnings"]
-    assert warning == f"The prompt cache {file} could not be saved: No space left on device."
+    monkeypatch.setattr(os, "fsync", full)
+    sentence = f"The prompt cache {file} could not be saved: No space left on device."
+    assert sentence in ask("why?")["warnings"]
     assert list(file.parent.glob(".*")) == []
     assert file.read_bytes() == before
     assert ask("who?")["tokens"] == expected
+
+
+def test_what_a_killed_save_left_goes_with_the_next_one_and_what_is_being_written_stays(
+    ask: Callable[..., dict[str, Any]], file: Path
+) -> None:
+    left, written, strange = (
+        file.with_name(f".{file.name}.{end}") for end in ("a.unfinished", "b.unfinished", "c")
+    )
+    for other in (left, written, strange):
+        other.write_bytes(b"half")
+    with written.open("rb") as stream:
+        fcntl.flock(stream, fcntl.LOCK_SH)
+        ask("who?")
+    assert [other.exists() for other in (left, written, strange)] == [False, True, True]
 
 
 def test_a_run_that_read_nothing_leaves_the_file_as_it_is(
@@ -191,6 +215,18 @@ def test_a_run_that_read_nothing_leaves_the_file_as_it_is(
     assert "is not used" in assistant.warnings[0]
     assert assistant.save() is None
     assert file.read_bytes() == before
+
+
+def test_what_was_read_is_kept_though_the_answer_could_not_be_written(
+    ask: Callable[..., dict[str, Any]], specchat: Any, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*round: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as full_disk:
+        full_disk.setattr(Words, "round", fail)
+        assert specchat("ask", "--cache", str(file), "who?", stdin=BOOK).code == 1
+    assert ask("who?")["reused_tokens"] > len(BOOK) // 4
 
 
 def test_a_chat_is_saved_when_it_closes_and_the_next_one_goes_on_from_there(file: Path) -> None:

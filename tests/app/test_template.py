@@ -37,3 +37,10 @@ def test_the_thinking_markers_are_the_tokenizers_own_or_the_usual_ones() -> None
     inner.add_tokens([AddedToken("<longcat_think>"), AddedToken("</longcat_think>")])
     template = Template(TokenizerWrapper(inner, BPEStreamingDetokenizer), None)
     assert template.markers([]) == Markers("<longcat_think>", "</longcat_think>")
+
+
+def test_a_conversation_with_a_system_prompt_of_its_own_keeps_that_one() -> None:
+    own = [Message("system", "Be brief."), *ASK]
+    tokenizer = tiny_tokenizer()
+    assert Template(tokenizer, "Sing.").tokens(own) == Template(tokenizer, None).tokens(own)
+    assert Template(tokenizer, "Be brief.").tokens(ASK) == Template(tokenizer, None).tokens(own)

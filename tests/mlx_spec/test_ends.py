@@ -276,6 +276,16 @@ def test_a_new_generation_ends_one_that_was_left_unfinished(target, source):
     assert tokens(seen + list(rounds)) == tokens(run(Engine(target, None), other, max_tokens=20))
 
 
+def test_closing_the_engine_ends_an_answer_that_was_left_unfinished(target):
+    engine = Engine(target, "self", k=2)
+    rounds = engine.generate(PROMPT)
+    next(rounds)
+    engine.close()
+    assert list(rounds) == []
+    assert (engine.session.committed, engine.session.target.rows) == ([], 0)
+    assert engine.metrics.finish_reason == "interrupt"
+
+
 def test_a_source_that_proposes_too_much_is_a_failure(target, reference):
     class Eager(Recorded):
         def propose(self, k):

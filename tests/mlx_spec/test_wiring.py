@@ -8,12 +8,12 @@ import mlx.core as mx
 from tiny import tiny_loaded
 
 from mlx_spec import Engine, Limits
-from mlx_spec.diagnose import Verdict
 from mlx_spec.drafts.base import Draft
 from mlx_spec.drafts.model import ModelDraft
 from mlx_spec.generation import JUDGE_EVERY
 from mlx_spec.policy.controller import State
 from mlx_spec.policy.step import Step
+from mlx_spec.verdict.diagnose import Verdict
 
 PROMPT = [30, 31, 32, 33, 40]
 
@@ -36,8 +36,12 @@ class Script:
     def reason(self) -> str | None:
         return None if self.next_k() else "the script says so"
 
-    def begin(self, depth: int) -> None:
+    def begin(self, depth: int, behind: int) -> None:
         self.depth = depth
+        self.behind = behind
+
+    def prefilled(self, tokens: int, seconds: float) -> None:
+        self.prefilled_tokens = tokens
 
     def next_k(self) -> int:
         return self._ks[0] if self._ks else 0
@@ -113,6 +117,26 @@ def test_on_restart_a_model_source_reads_all_that_it_missed_at_once() -> None:
     missed, *rest = source.reads
     assert missed >= 20
     assert all(rows == 1 for rows in rest[1:]), "and then it decodes"
+
+
+def test_the_time_in_which_a_source_catches_up_is_told_with_the_round_that_needed_it() -> None:
+    made, script, source, _ = scripted(*[0] * 20, 2)
+    answer(made)
+    reads = [step for step in script.steps if step.read]
+    assert [step.asked for step in reads] == [2]
+    assert reads[0].read == source.reads[0] == made.metrics.source_prefilled_tokens
+    assert reads[0].reading_s > 0
+    assert all(step.reading_s == 0 for step in script.steps if not step.read)
+
+
+def test_before_it_names_k_a_controller_knows_how_much_a_source_has_to_read() -> None:
+    made, script, _, _ = scripted(*[0] * 30, 2)
+    long = PROMPT * 5
+    list(made.generate(long, limits=Limits(max_tokens=40)))
+    assert script.behind == script.prefilled_tokens == len(long) - 1
+    lags = [step.behind for step in script.steps[:20]]
+    assert lags == list(range(len(long), len(long) + 20))
+    assert script.steps[-1].behind == 0 or script.steps[-1].behind > ModelDraft.FEW
 
 
 def test_a_step_tells_what_was_asked_and_what_came() -> None:

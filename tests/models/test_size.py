@@ -10,7 +10,8 @@ import pytest
 
 from models import ModelError, builtin
 from models.curves import Chip
-from models.size import Storage, UnknownSize, size_of
+from models.size import UnknownSize, size_of
+from models.storage import Storage
 
 
 @pytest.fixture(autouse=True)

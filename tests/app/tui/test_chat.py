@@ -68,6 +68,23 @@ async def test_esc_takes_a_waiting_prompt_back() -> None:
         assert "Your prompt waits" not in driver.screen
 
 
+async def test_esc_before_the_first_word_takes_the_prompt_back() -> None:
+    assistant = Scripted([rounds("Never said."), rounds("Second answer.")])
+    assistant.going.clear()
+    async with chat(assistant) as driver:
+        await driver.ask("First?")
+        await driver.see("◐ reading prompt")
+        await driver.pilot.press("h", "m")
+        await driver.pilot.press("escape")
+        await driver.until(lambda: driver.prompt.text == "First?\n\nhm")
+        await driver.see("■ stopped")
+        assert not driver.transcript.query(Answer), "the transcript shows what the model is told"
+        assistant.going.set()
+        await driver.ask("Second?")
+        await driver.see("Second answer.")
+    assert assistant.asked[-1] == [Message("user", "Second?")]
+
+
 async def test_the_status_names_reading_the_prompt() -> None:
     assistant = Scripted([rounds("x")])
     assistant.going.clear()
@@ -467,7 +484,7 @@ async def test_quitting_while_an_answer_runs(key: str) -> None:
     assert assistant.closed == 1
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 async def test_a_signal_ends_it_with_the_code_that_stands_for_the_signal(number: signal.Signals) -> None:
     async with chat(Scripted()) as driver:
         signal.raise_signal(number)

@@ -14,7 +14,7 @@ from app.tui import plot
 from app.tui.panel import WIDTH, History, Insight, lines
 from app.tui.status import Facts, State, line
 from app.tui.verdict import short
-from mlx_spec.diagnose import Verdict
+from mlx_spec.verdict.diagnose import Verdict
 
 KINDS = [
     Verdict("measuring", None, "Measuring.", {}),

@@ -8,9 +8,9 @@ from screenplay import PARKED, PAYING, Scripted, rounds
 
 from app.tui.panel import Panel
 from app.tui.verdict import Banner
-from mlx_spec.diagnose import Verdict
 from mlx_spec.errors import SpecError
 from mlx_spec.metrics import Metrics
+from mlx_spec.verdict.diagnose import Verdict
 
 
 def judged(verdict: Verdict | None, *answers: object) -> Scripted:

@@ -13,8 +13,9 @@ from tiny import tiny_loaded
 from bench.studies import acceptance as bench
 from bench.studies import overhead
 from bench.studies.rates import rate, rate_ratio
-from mlx_spec import EngineOptions, Sampling, acceptance, drafts
-from mlx_spec.sampling import Sampler
+from mlx_spec import EngineOptions, Sampling, drafts
+from mlx_spec.law import acceptance
+from mlx_spec.law.sampling import Sampler
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ from fractions import Fraction
 from functools import cache
 from typing import Any
 
-from mlx_spec import acceptance
+from mlx_spec.law import acceptance
 from mlx_spec.round import verify
 
 from .enumeration import EnumeratingDice, Law, law_of

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mlx_spec import acceptance
 from mlx_spec.drafts.base import Draft
-from mlx_spec.noise import Dice
+from mlx_spec.law import acceptance
+from mlx_spec.law.noise import Dice
 
 from .enumeration import EnumeratingDice
 from .loop import RULES, Block, Rounds
@@ -37,7 +37,7 @@ class Mutant:
     Attributes:
         name: for test ids; a sentence in short.
         under: names of the rules that it can be made in.
-        changed: functions of `mlx_spec.acceptance` that are replaced.
+        changed: functions of `mlx_spec.law.acceptance` that are replaced.
         source: what becomes of the draft source.
         rounds: fields of `Rounds` that are replaced.
         targets: those that the mistake can be made with.

@@ -12,8 +12,8 @@ import mlx.core as mx
 import numpy as np
 import pytest
 
-from mlx_spec import acceptance
-from mlx_spec.noise import Noise
+from mlx_spec.law import acceptance
+from mlx_spec.law.noise import Noise
 
 from .dice_statistics import plausible
 from .enumeration import EnumeratingDice, law_of

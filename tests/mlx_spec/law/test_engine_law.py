@@ -16,11 +16,11 @@ import pytest
 from mlx_spec import engine as engine_module
 from mlx_spec.drafts.base import Draft
 from mlx_spec.engine import Engine
+from mlx_spec.law.sampling import Dice
 from mlx_spec.options import Limits, Sampling
 from mlx_spec.policy.controller import State
 from mlx_spec.policy.record import Record
 from mlx_spec.policy.step import Step
-from mlx_spec.sampling import Dice
 
 from .enumeration import EnumeratingDice, law_of
 from .loop import Schedule, adaptive, cycle, distance, fixed, own_law, plain_answer
@@ -77,6 +77,7 @@ class ToyCachedModel:
 class ToyDraftSource:
     """A toy source behind the engine's protocol; checks that it only ever sees committed tokens."""
 
+    free = False
     nbytes = 0
     behind = 0
     unable = None
@@ -125,8 +126,11 @@ class ToyController:
         self._state = schedule.start
         self._emitted = 0
 
-    def begin(self, depth: int) -> None:
+    def begin(self, depth: int, behind: int) -> None:
         """A schedule starts with the controller."""
+
+    def prefilled(self, tokens: int, seconds: float) -> None:
+        """A schedule knows no costs."""
 
     def next_k(self) -> int:
         return self._schedule.k(self._state, self._emitted)
@@ -141,7 +145,7 @@ def generate(monkeypatch: pytest.MonkeyPatch) -> Any:
     """A function that plays one generation of the real engine over toys."""
     monkeypatch.setattr(engine_module, "CachedModel", ToyCachedModel)
     monkeypatch.setattr(engine_module, "parameter_bytes", lambda model: 0)
-    monkeypatch.setattr("mlx_spec.device.weights", lambda model: None)
+    monkeypatch.setattr("mlx_spec.measuring.device.weights", lambda model: None)
     monkeypatch.setattr(mx, "async_eval", lambda *arrays: None)
 
     def play(

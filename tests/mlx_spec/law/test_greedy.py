@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from mlx_spec.drafts.base import Draft
+from mlx_spec.law.sampling import Sampler
 from mlx_spec.options import Sampling
 from mlx_spec.round import verify
-from mlx_spec.sampling import Sampler
 
 from .loop import Block, Rounds, emitted_law, own_law, schedules
 from .toys import PROMPT, TARGETS, Prefix, Source, Target, ToySampler, sources

@@ -8,7 +8,7 @@ import mlx.core as mx
 import numpy as np
 import pytest
 
-from mlx_spec.acceptance import block_table, leading, match, rejection_table
+from mlx_spec.law.acceptance import block_table, leading, match, rejection_table
 
 from .toys import PROMPT, TARGETS, Source, Target, array, sources, tokens
 

@@ -6,7 +6,7 @@ import mlx.core as mx
 import numpy as np
 import pytest
 
-from mlx_spec.noise import Noise
+from mlx_spec.law.noise import Noise
 
 from .dice_statistics import interval, plausible
 

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from mlx_lm.sample_utils import make_logits_processors
 
 from mlx_spec.drafts.base import Draft
+from mlx_spec.law.sampling import Sampler
 from mlx_spec.options import Sampling
 from mlx_spec.round import verify
-from mlx_spec.sampling import Sampler
 
 V = 8
 token = st.integers(0, V - 1)

@@ -9,12 +9,12 @@ import mlx.core as mx
 import numpy as np
 import pytest
 
-from mlx_spec.acceptance import block, block_table, match, reject, rejection_table
 from mlx_spec.drafts.base import Draft
-from mlx_spec.noise import Noise
+from mlx_spec.law.acceptance import block, block_table, match, reject, rejection_table
+from mlx_spec.law.noise import Noise
+from mlx_spec.law.sampling import Sampler
 from mlx_spec.options import Sampling
 from mlx_spec.round import verify
-from mlx_spec.sampling import Sampler
 
 V = 6
 

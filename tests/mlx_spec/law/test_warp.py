@@ -17,9 +17,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from mlx_spec.law.sampling import Sampler
+from mlx_spec.law.warpers import warp
 from mlx_spec.options import Sampling
-from mlx_spec.sampling import Sampler
-from mlx_spec.warpers import warp
 
 NEVER = -math.inf
 ROUNDING = 1e-5

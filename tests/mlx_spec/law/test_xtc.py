@@ -12,10 +12,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from mlx_lm.sample_utils import apply_min_p, apply_top_k, apply_top_p, apply_xtc, make_sampler
 
-from mlx_spec import acceptance
-from mlx_spec.noise import Noise
+from mlx_spec.law import acceptance
+from mlx_spec.law.noise import Noise
+from mlx_spec.law.warpers import warp
 from mlx_spec.options import Sampling
-from mlx_spec.warpers import warp
 
 from .dice_statistics import plausible
 

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from mlx_spec.drafts.base import Draft
-from mlx_spec.noise import Dice
+from mlx_spec.law.noise import Dice
+from mlx_spec.law.sampling import Sampler
 from mlx_spec.options import Sampling
-from mlx_spec.sampling import Sampler
 
 Prefix = tuple[int, ...]
 Weights = tuple[int, ...]

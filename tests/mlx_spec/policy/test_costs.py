@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from paced import PARALLEL, SERIAL, Backend, table
 
-from mlx_spec.policy.costs import Costs, CostTable
+from mlx_spec.policy.costs import Costs
 from mlx_spec.policy.step import Step
+from mlx_spec.policy.table import CostTable
 
 
 def plain(costs: Costs, n: int, seconds: float) -> None:

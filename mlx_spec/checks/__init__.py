@@ -1,0 +1,1 @@
+"""What watches the promise that the output's law stays the target's."""

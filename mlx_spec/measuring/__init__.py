@@ -1,0 +1,1 @@
+"""What steps cost on this backend and what drafts are worth: measured, kept, and explained by its kernels."""

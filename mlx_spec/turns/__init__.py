@@ -1,0 +1,1 @@
+"""What lasts from one turn to the next: what is read, reused and kept."""
