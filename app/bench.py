@@ -17,9 +17,11 @@ from app.errors import INTERRUPTED, UsageError, tell
 from app.settings import OPTIONS, Settings
 from app.status import Status
 from app.template import Message, Template
+from mlx_spec.errors import SpecError
 from mlx_spec.options import EngineOptions
 
 if TYPE_CHECKING:
+    from bench.findings import Findings
     from bench.options import Options
     from bench.prompts.entry import Prompt
     from bench.record import Record
@@ -36,8 +38,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("--repeats", type=int, default=1, metavar="N", help="blocks of each prompt (default: 1)")
     add("--tokens", type=int, metavar="N", help="tokens of an answer at most (default: 64)")
     folder = parser.add_mutually_exclusive_group()
-    folder.add_argument("--out", type=Path, metavar="DIR", help="keep samples, results and a report there")
-    folder.add_argument("--resume", type=Path, metavar="DIR", help="go on with what --out began")
+    folder.add_argument("--out", metavar="DIR", help="keep samples, results and a report there")
+    folder.add_argument("--resume", metavar="DIR", help="go on with what --out began")
     add("--json", action="store_true", help="one JSON object instead of a table")
 
 
@@ -49,6 +51,8 @@ def run(args: argparse.Namespace, given: config.Given) -> int:
             return _measure(args, given)
         case ["compare", *_]:
             raise UsageError("Two sweeps are compared.", "Write specchat bench compare FOLDER FOLDER.")
+        case ["peers", word, *_]:
+            raise UsageError(f"bench peers takes no {word!r}.", "Write specchat bench peers.")
         case [word, *_]:
             raise UsageError(f"bench does not know {word!r}.", "Write peers, compare A B, or nothing.")
     raise AssertionError(args.words)
@@ -63,6 +67,8 @@ def _compare(first: Path, second: Path, as_json: bool) -> int:
         results.known(record, str(path))
     changes = compare.compare(*records)
     differences = compare.differences(*records)
+    if not changes:
+        raise SpecError("The two sweeps have no way of decoding in common.", "Name two of the same kind.")
     if as_json:
         found = {"ways": [change.as_json() for change in changes], "differences": differences}
         sys.stdout.write(json.dumps(found) + "\n")
@@ -76,7 +82,7 @@ def _measure(args: argparse.Namespace, given: config.Given) -> int:
     settings = config.read(given)
     options = _options(args, settings)
     unused = config.unused(settings, "bench", "k", "max_tokens", "stop", "trace", "cache")
-    for warning in [*settings.warnings, *unused]:
+    for warning in [*settings.warnings, *unused, *_idle(args)]:
         tell("warning", warning)
 
     from bench import prompts as sets
@@ -126,12 +132,20 @@ def _load(settings: Settings, options: Options, status: Status) -> Any:
 
 def _report(record: Record, options: Options, as_json: bool) -> None:
     from bench.findings import find
-    from bench.report import files, results, terminal
+    from bench.report import files
 
     findings = find(record)
-    if options.folder and record.samples:
-        written = files.write(options.folder, record, findings)
-        sys.stderr.write(neutralise(f"specchat: wrote {', '.join(map(str, written))}\n"))
+    try:
+        if options.folder and record.samples:
+            written = files.write(options.folder, record, findings)
+            sys.stderr.write(neutralise(f"specchat: wrote {', '.join(map(str, written))}\n"))
+    finally:  # a full disk takes nothing from the screen
+        _show(record, findings, as_json)
+
+
+def _show(record: Record, findings: Findings | None, as_json: bool) -> None:
+    from bench.report import results, terminal
+
     if as_json:
         found = results.as_json(record, findings)
         del found["samples"], found["splits"]
@@ -148,23 +162,33 @@ def _options(args: argparse.Namespace, settings: Settings) -> Options:
     Raises:
         UsageError: a number or a source makes no sense.
     """
-    from bench.options import PROMPTS, Options
+    from bench.options import MOST_REPEATS, PROMPTS, Options
 
     least = {"count": 0, "repeats": 1, "tokens": 12}
     for name, bound in least.items():
         value = getattr(args, name)
         if value is not None and value < bound:
             raise UsageError(f"--{name} must be at least {bound}, not {value}.", "Choose more.")
+    if args.repeats > MOST_REPEATS:
+        raise UsageError(f"--repeats must be at most {MOST_REPEATS}, not {args.repeats}.", "Choose fewer.")
+    for name in ("out", "resume"):
+        if getattr(args, name) == "":
+            raise UsageError(f"--{name} names no folder.", f"Write --{name} FOLDER.")
+    sources = _sources(settings.draft if args.sources is None else args.sources)
+    peers = args.words == ["peers"]
+    if peers and len(sources) > 1:
+        raise UsageError("bench peers compares one draft source.", "Name one in --sources.")
+    folder = args.out if args.resume is None else args.resume
     return Options(
-        peers=args.words == ["peers"],
+        peers=peers,
         quick=args.quick,
-        ks=_ks(args.ks) if args.ks else None,
-        sources=_sources(args.sources or settings.draft),
+        ks=None if args.ks is None else _ks(args.ks),
+        sources=sources,
         prompts=PROMPTS if args.count is None else args.count,
         repeats=args.repeats,
         tokens=args.tokens,
         seed=settings.seed or 0,
-        folder=args.resume or args.out,
+        folder=None if folder is None else Path(folder),
         resume=args.resume is not None,
     )
 
@@ -193,6 +217,16 @@ def _sources(text: str) -> tuple[str, ...]:
     if sum(source.startswith("model:") for source in named) > 1:
         raise UsageError("One draft model can be swept at a time.", "Sweep the other one by itself.")
     return tuple(dict.fromkeys("lookup" if source == "auto" else source for source in named))
+
+
+def _idle(args: argparse.Namespace) -> list[str]:
+    """What was given of bench's own and changes nothing in this mode, in sentences."""
+    said = []
+    if args.words == ["peers"] and args.ks is not None:
+        said.append("bench peers makes no use of --ks: it compares at mlx-lm's own K.")
+    if args.quick and args.count is not None:
+        said.append("--quick makes no use of --count: the time decides.")
+    return said
 
 
 def _say_missing_peers(say: Any) -> None:

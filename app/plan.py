@@ -22,12 +22,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("target", metavar="TARGET", help="7B@4bit, org/Qwen2.5-7B-Instruct-4bit, or a model")
     parser.add_argument("source", metavar="DRAFT", help="0.5B@4bit and the like, or lookup")
     parser.add_argument("--chip", metavar="NAME", help='such as "M4 Pro"')
-    usual = plan.UNSTATED_ACCEPTANCE
+    model, lookup = plan.UNSTATED_ACCEPTANCE, plan.UNSTATED_LOOKUP
     parser.add_argument(
         "--acceptance",
         metavar="P[,P...]",
         help="probability that a draft token is accepted if those before it were; one for all positions, "
-        f"or one each, the last for the rest (unstated: {usual.mid}, between {usual.low} and {usual.high})",
+        f"or one each, the last for the rest (unstated: {model.mid}, between {model.low} and {model.high}; "
+        f"of lookup {lookup.mid:g}, between {lookup.low:g} and {lookup.high:g})",
     )
     parser.add_argument(
         "--curve", metavar="ID", help=f"take this verification curve: {', '.join(curves.curve_ids())}"
@@ -41,7 +42,7 @@ def run(args: argparse.Namespace, given: config.Given) -> int:
     hazards = _hazards(args.acceptance)
     curve = _curve(args.curve)
     target = size_of(args.target)
-    draft = None if args.source == LOOKUP else size_of(args.source)
+    draft = None if args.source == LOOKUP else size_of(args.source.removeprefix("model:"))
     expected = curves.expectation(chip, target, curve)
     found = plan.predict(target, draft, chip, expected, hazards, settings.context or 0)
     rests = [*_sizes(target, draft), *expected.notes]
@@ -124,10 +125,11 @@ def _sizes(target: Size, draft: Size | None) -> list[str]:
 def _unknown(target: Size, draft: Size | None, hazards: list[float] | None, context: int | None) -> list[str]:
     sentences = []
     if hazards is None:
-        usual = plan.UNSTATED_ACCEPTANCE
+        usual = plan.unstated(draft)
+        depends = "pair and the text" if draft else "text: nearly nothing of new prose, nearly all of a copy"
         sentences.append(
-            f"Acceptance: {usual.mid} is assumed, between {usual.low} and {usual.high}. It depends on the "
-            "pair and the text; `specchat bench` measures it."
+            f"Acceptance: {usual.mid:g} is assumed, between {usual.low:g} and {usual.high:g}. It depends on "
+            f"the {depends}; `specchat bench` measures it."
         )
     else:
         sentences.append("Whether your texts are accepted as you stated; the ranges take it as given.")
@@ -140,8 +142,12 @@ def _unknown(target: Size, draft: Size | None, hazards: list[float] | None, cont
             "A long context: it slows plain decoding, drafts and verification (--context N adds it)."
         )
     sentences.append(
-        "Your versions, macOS, heat, other load, whether both models fit into memory, and whether they "
-        "share a tokenizer."
+        "Your versions, macOS, heat, other load, whether "
+        + (
+            "both models fit into memory, and whether they share a tokenizer."
+            if draft
+            else "the model fits into memory."
+        )
     )
     return sentences
 

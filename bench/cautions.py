@@ -10,6 +10,7 @@ from bench.environment import warnings
 from bench.record import Record
 from bench.sample import Sample
 from bench.statistics import FEWEST
+from bench.words import plural
 
 DRIFT = 0.05  # of the baseline, from one end of a block to the other, that is worth a word
 FIRST = 0.10  # by which a first run may be slower
@@ -31,7 +32,10 @@ def cautions(record: Record, blocks: Sequence[Sequence[Sample]]) -> list[str]:
         said.append("The speed had not settled when warming up ended.")
     said += _drift(blocks) + _first(blocks) + _outliers(samples) + _short(record, blocks)
     if (prompts := len({block[0].prompt for block in blocks})) < FEWEST:
-        said.append(f"{prompts} prompts bound nothing: intervals need at least {FEWEST}.")
+        said.append(
+            f"{plural(prompts, 'prompt')} cannot bound a speedup: an interval needs at least {FEWEST}."
+        )
+    said += _without_drafts(record, samples)
     if any(len({sample.session for sample in block}) > 1 for block in blocks):
         said.append("A block was interrupted and went on later, maybe on a machine in another state.")
     if left_out := len({sample.block for sample in record.samples}) - len(blocks):
@@ -75,6 +79,18 @@ def _first(blocks: Sequence[Sequence[Sample]]) -> list[str]:
     if excess <= FIRST:
         return []
     return [f"The very first run was {excess:.0%} slower than later ones: warming up was too short."]
+
+
+def _without_drafts(record: Record, samples: Sequence[Sample]) -> list[str]:
+    """A speedup of a way that never drafted is chance, or the loop's own cost."""
+    ways = [
+        way for way in record.design.ways if way.engine == "specchat" and isinstance(way.k, int) and way.k
+    ]
+    drafted = {sample.way for sample in samples if sample.counts.drafted}
+    idle = [way.name for way in ways if way.name not in drafted]
+    if not samples or not idle:
+        return []
+    return [f"Nothing was drafted at {', '.join(idle)}: any speedup there comes from something else."]
 
 
 def _outliers(samples: Sequence[Sample]) -> list[str]:

@@ -11,6 +11,12 @@ from mlx_spec.errors import SpecError
 from mlx_spec.options import Sampling
 
 PLAIN, LOOP = "plain", "loop"
+_IN_WORDS = {
+    "ways": "draft sources or K",
+    "prompt_hash": "texts of prompts, sampling, or lengths of answers",
+    "cold": "reading of prompts (--quick)",
+    "engine": "options of the engine",
+}
 
 
 class WrongDesign(SpecError):
@@ -82,6 +88,7 @@ class Design:
         tokens: of an answer at most, where its prompt does not ask for fewer.
         seed: of the order, and of prompts that are sampled.
         cold: every run reads its prompt anew; otherwise the first of a block does for all.
+        engine: what was chosen for every engine, such as the bits of a quantized KV cache.
     """
 
     bench: str
@@ -94,6 +101,7 @@ class Design:
     tokens: int
     seed: int
     cold: bool
+    engine: dict[str, Any] = field(default_factory=dict)
 
     @property
     def baseline(self) -> Way:
@@ -120,6 +128,8 @@ class Design:
         ours, theirs = self.as_json(), other.as_json()
         for name, value in ours.items():
             if value != theirs[name]:
+                if name in _IN_WORDS:
+                    return f"other {_IN_WORDS[name]}"
                 short = all(len(str(each)) < 40 for each in (value, theirs[name]))
                 return f"{name} {value} and not {theirs[name]}" if short else f"other {name}"
         return None

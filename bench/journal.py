@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from pathlib import Path
@@ -47,7 +48,9 @@ class Journal:
             ) from None
 
     def close(self) -> None:
-        self._stream.close()
+        # Every entry was waited for, so what may still be in the buffer is one that `add` could not write.
+        with contextlib.suppress(OSError):
+            self._stream.close()
 
 
 def read(folder: Path) -> list[dict[str, Any]]:

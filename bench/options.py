@@ -10,6 +10,7 @@ QUICK_KS = (2, 4)
 TOKENS = 64
 QUICK_TOKENS = (32, 24, 16, 12)  # as many as the time allows
 PROMPTS = 24
+MOST_REPEATS = 100
 QUICK_SECONDS = 100.0  # for warming up and blocks; loading comes before, splits after
 
 

@@ -47,20 +47,25 @@ class Record:
         """Add an entry of the journal.
 
         Raises:
-            KeyError, TypeError: it is none.
+            KeyError, TypeError, AttributeError: it is none, or none of this design.
         """
         match entry["kind"]:
             case "begin":
-                self.environment = self.environment or entry["environment"]
-                self.conditions.append(entry["conditions"])
+                self.environment = self.environment or dict(entry["environment"].items())
+                self.conditions.append(_conditions(entry))
             case "pace":
                 self.paces.append(Pace(entry["stable"], tuple(entry["reading"]), entry["token"]))
             case "sample":
-                self.samples.append(Sample.from_json(entry))
+                sample = Sample.from_json(entry)
+                if sample.way not in {way.name for way in self.design.ways}:
+                    raise KeyError(sample.way)
+                if sample.prompt not in {prompt for prompt, *_ in self.design.prompts}:
+                    raise KeyError(sample.prompt)
+                self.samples.append(sample)
             case "split":
                 self.splits.append(Split(**{name: value for name, value in entry.items() if name != "kind"}))
             case "end":
-                self.conditions.append(entry["conditions"])
+                self.conditions.append(_conditions(entry))
 
     @property
     def done(self) -> set[tuple[int, int]]:
@@ -71,3 +76,9 @@ class Record:
     def session(self) -> int:
         """How many sittings there were before this one."""
         return 1 + max((sample.session for sample in self.samples), default=-1)
+
+
+def _conditions(entry: dict[str, Any]) -> dict[str, Any]:
+    """Raises KeyError or TypeError where they are no conditions."""
+    found = entry["conditions"]
+    return {name: found[name] for name in ("load", "battery", "low_power", "speed_limit")}

@@ -23,7 +23,8 @@ from bench.split import measure_splits
 from bench.sweep import Sweep, duration
 from bench.tasks import chosen, fitting, limited, tasks_of
 from bench.ways import Decoder, Pair, engine_decoders
-from mlx_spec.options import Sampling
+from bench.words import plural
+from mlx_spec.options import EngineOptions, Sampling
 from models.loaded import Loaded
 
 SPLIT_TOKENS = 24
@@ -76,7 +77,11 @@ def run(
     started = seams.clock()
     earlier = _earlier(options)
     ways = _ways(options, pair)
-    tasks = tasks_of(chosen(prompts, options), sampling, render, options, pair)
+    wanted = chosen(prompts, options)
+    tasks = tasks_of(wanted, sampling, render, options, pair)
+    if missing := len(wanted) - len(tasks):
+        why = "too long for the context" + (", or sampled as not every peer can" if options.peers else "")
+        seams.say(f"{plural(missing, 'prompt')} left out: {why}.")
     cold = not options.quick
     decoders: dict[str, Decoder] = {**engine_decoders(pair, ways, cold)}
     decoders |= peer_decoders(pair, ways, seams.clock)
@@ -177,9 +182,10 @@ def _earlier(options: Options) -> Record | None:
         record = Record(Design.from_json({name: value for name, value in head.items() if name != "kind"}))
         for entry in entries:
             record.take(entry)
-    except (KeyError, TypeError):
+    except (KeyError, TypeError, AttributeError):
         raise WrongDesign(
-            f"{options.folder / journals.FILE} is of another version.", "Start anew in another folder."
+            f"{options.folder / journals.FILE} is damaged, or of another version.",
+            "Start anew in another folder.",
         ) from None
     return record
 
@@ -204,7 +210,18 @@ def _design(options: Options, pair: Pair, ways: list[Way], tasks: Sequence[Task]
         tokens=max(task.max_tokens for task in tasks),
         seed=options.seed,
         cold=cold,
+        engine=_chosen(pair.options),
     )
+
+
+def _chosen(options: EngineOptions) -> dict[str, Any]:
+    """The options that are not the defaults and may change what is measured; K is a way's own."""
+    usual = asdict(EngineOptions())
+    return {
+        name: value
+        for name, value in asdict(options).items()
+        if name not in ("k", "context") and value != usual[name]
+    }
 
 
 def _described(loaded: Loaded) -> dict[str, Any]:

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
+_MOST = 1 << 40  # seconds, or tokens: more is a damaged file
+
 
 @dataclass(frozen=True)
 class Counts:
@@ -91,11 +93,26 @@ class Sample:
         """Read what `as_json` wrote; entries of a newer version are left aside.
 
         Raises:
-            KeyError, TypeError: an entry is missing.
+            KeyError, TypeError, AttributeError: an entry is missing, or not of its kind.
         """
+        numbers = [*data["arrivals"], *data["emitted"]]
+        whole = [data["block"], data["place"], data["session"], *data["emitted"]]
+        if not all(type(n) is int and abs(n) < _MOST for n in whole):
+            raise TypeError("a count is no whole number")
+        if not all(type(n) in (int, float) and 0 <= n < _MOST for n in numbers):
+            raise TypeError("a time is no number of seconds")
+        if len(data["arrivals"]) != len(data["emitted"]):
+            raise TypeError("steps and their tokens do not go together")
         known = {f.name: data[f.name] for f in fields(cls) if f.name in data}
         told = {f.name: data["counts"][f.name] for f in fields(Counts) if f.name in data["counts"]}
-        return cls(**{**known, "counts": Counts(**told)})
+        counts = Counts(**told)
+        summed = (counts.rounds, counts.drafted, counts.accepted, counts.reused, counts.draft_bytes)
+        listed = (*counts.tested_at, *counts.accepted_at, *counts.k_histogram.values())
+        if not all(type(n) is int and 0 <= n < 1 << 60 for n in (*summed, *listed)):
+            raise TypeError("a count is no whole number")
+        if len(counts.tested_at) != len(counts.accepted_at):
+            raise TypeError("positions do not go together")
+        return cls(**{**known, "counts": counts})
 
 
 @dataclass(frozen=True)

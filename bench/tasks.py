@@ -45,7 +45,9 @@ def tasks_of(
         if len(task.tokens) + task.max_tokens <= context and (not options.peers or takes(task)):
             tasks.append(task)
     if not tasks:
-        raise WrongDesign(f"No prompt fits a context of {context} tokens.", "Choose shorter --prompts.")
+        raise WrongDesign(
+            f"No prompt fits a context of {context} tokens.", "Choose shorter --prompts or fewer --tokens."
+        )
     return tasks
 
 

@@ -78,8 +78,8 @@ def of_entry(entry: Any, number: str) -> Prompt:
         raise ValueError('has a "quick" that is neither true nor false')
     licence = entry.get("licence")
     return Prompt(
-        id=_clean(str(ident), "id"),
-        group=_clean(entry.get("class", "own"), "class"),
+        id=_name(str(ident), "id"),
+        group=_name(entry.get("class", "own"), "class"),
         turns=_turns(entry),
         sampling=_sampling(entry.get("sampling", {})),
         max_tokens=tokens,
@@ -123,6 +123,14 @@ def _clean(text: Any, what: str) -> str:
     if _SURROGATE.search(text):
         raise ValueError(f'has half a character in its "{what}"')
     return text
+
+
+def _name(text: Any, what: str) -> str:
+    """What tables and files show: a line that moves no cursor and ends no row."""
+    name = _clean(text, what)
+    if not name.isprintable():
+        raise ValueError(f'needs one line of printable characters as its "{what}"')
+    return name
 
 
 def _sampling(options: Any) -> Mapping[str, Any]:

@@ -35,8 +35,10 @@ def write(folder: Path, record: Record, findings: Findings | None) -> list[Path]
             part.write_text(text, encoding="utf-8")
             os.replace(part, file)  # noqa: PTH105  over what is there, on every system
         except OSError as error:
+            part.unlink(missing_ok=True)
             raise SpecError(
-                f"{file} cannot be written: {error.strerror}.", "Make room and try again."
+                f"{file} cannot be written: {error.strerror}.",
+                "Make room and go on with --resume: no sample is lost.",
             ) from None
         written.append(file)
     return written

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bench.findings import Findings
 from bench.record import Record
+from bench.words import plural
 
 
 def title(record: Record, findings: Findings) -> str:
@@ -12,7 +13,8 @@ def title(record: Record, findings: Findings) -> str:
     draft = f", draft {design.draft['name']}" if design.draft else ""
     return (
         f"{design.model['name']} ({design.model['quantization'] or design.model['dtype']}){draft}: "
-        f"{findings.prompts} prompts, {findings.blocks} blocks, at most {design.tokens} tokens"
+        f"{plural(findings.prompts, 'prompt')}, {plural(findings.blocks, 'block')}, "
+        f"at most {design.tokens} tokens"
     )
 
 

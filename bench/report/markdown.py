@@ -41,4 +41,5 @@ def _rows(content: table.Table) -> list[str]:
 
 
 def _plain(text: str) -> str:
-    return text.translate(_MARKS)
+    """As it is: no markup, no end of a row, nothing that a terminal obeys."""
+    return "".join(c if c.isprintable() else "\ufffd" for c in text.translate(_MARKS))

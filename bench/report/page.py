@@ -145,6 +145,7 @@ def _environment(record: Record) -> Table:
         "draft": _model(design.draft) if design.draft else table.UNKNOWN,
         "prompts": f"{len(design.prompts)}, sha256 {design.prompt_hash}",
         "seed": design.seed,
+        **design.engine,
         "prompts read": "by every run" if design.cold else "once a block",
         "load at the start": record.conditions[0]["load"],
     }

@@ -44,7 +44,9 @@ def read(path: Path) -> Record:
         data = json.loads(file.read_text(encoding="utf-8"))
         if data["format"] != FORMAT:
             raise SpecError(f"{file} has format {data['format']}, not {FORMAT}.", "Measure again.")
-        record = Record(Design.from_json(data["design"]), data["environment"], data["conditions"])
+        record = Record(Design.from_json(data["design"]), dict(data["environment"].items()))
+        for conditions in data["conditions"]:
+            record.take({"kind": "end", "conditions": conditions})
         for kind in ("pace", "split", "sample"):
             for entry in data[f"{kind}s"]:
                 record.take({"kind": kind, **entry})

@@ -180,6 +180,13 @@ def test_peers_run_in_the_same_blocks(specchat: Any, target: Any) -> None:
         ("--repeats", "0"),
         ("compare", "one"),
         ("sideways",),
+        ("peers", "extra"),
+        ("peers", "--sources", "lookup,self"),
+        ("--ks", ""),
+        ("--sources", ""),
+        ("--out", ""),
+        ("--resume", ""),
+        ("--repeats", "999999999999"),
         ("--prompts", "/nowhere"),
         ("--out", "a", "--resume", "b"),
     ],
@@ -196,8 +203,39 @@ def test_a_context_without_room_is_wrong_use(specchat: Any, target: Any) -> None
     assert "No prompt fits a context of 20 tokens." in outcome.err
 
 
+def test_prompts_that_are_left_out_are_counted(specchat: Any, target: Any) -> None:
+    outcome = specchat(*QUICKLY, "--context", "110")
+    assert "1 prompt left out: too long for the context." in outcome.err
+    assert "3 prompts, 3 blocks" in outcome.out
+
+
 def test_options_without_a_use_here_are_named(specchat: Any, target: Any) -> None:
     assert "bench makes no use of --k and --stop." in specchat(*QUICKLY, "--k", "3", "--stop", "x").err
+    assert "makes no use of --count" in specchat(*QUICKLY, "--quick").err
+
+
+def test_a_sweep_does_not_go_on_with_another_cache(
+    specchat: Any, target: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = str(tmp_path / "run")
+    specchat(*QUICKLY, "--out", folder)
+    outcome = specchat(*QUICKLY, "--exactness", "strict", "--resume", folder)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "was begun with other options of the engine" in outcome.err
+
+
+def test_a_full_disk_takes_nothing_from_the_screen(
+    specchat: Any, target: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: Any, **__: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("bench.report.files.os.replace", full)
+    outcome = specchat(*QUICKLY, "--out", str(tmp_path / "run"))
+    assert outcome.code == 1
+    assert "go on with --resume" in outcome.err
+    assert "4 prompts, 4 blocks" in outcome.out
+    assert [file.name for file in (tmp_path / "run").iterdir()] == ["samples.jsonl"]
 
 
 @pytest.fixture

@@ -39,7 +39,31 @@ def test_it_says_so_when_it_cannot_tell(specchat: Any) -> None:
     found = report(specchat, "plan", "7B@4bit", "lookup", "--chip", "M2 Ultra")
     assert found["prediction"]["verdict"] == "cannot tell"
     assert found["sentence"].startswith("Whether speculation pays cannot be told (")
-    assert any("Acceptance: 0.7 is assumed" in sentence for sentence in found["unknown"])
+    assert any("Acceptance: 0.5 is assumed, between 0 and 0.95" in said for said in found["unknown"])
+    assert not any("both models" in said for said in found["unknown"])
+
+
+def test_unstated_acceptance_of_lookup_may_be_nothing(specchat: Any) -> None:
+    """So there is no chip on which it pays for sure."""
+    for chip in ("M1", "M4 Pro", "M3 Ultra"):
+        found = report(specchat, "plan", "7B@4bit", "lookup", "--chip", chip)["prediction"]
+        assert found["verdict"] != "pays"
+        assert all(row["length"]["low"] == 1 for row in found["rows"])
+
+
+def test_a_k_that_is_said_to_pay_pays_all_over_its_range(specchat: Any) -> None:
+    """The likeliest speedup of a larger K may be higher, and its range reach below 1."""
+    found = report(specchat, "plan", "3B@mxfp4", "0.1B@4bit", "--chip", "M1")["prediction"]
+    assert found["verdict"] == "pays"
+    lows = {row["k"]: row["speedup"]["low"] for row in found["rows"]}
+    assert all(lows[k] > 1 for k in found["best"])
+    fastest = max(found["rows"], key=lambda row: row["speedup"]["mid"])
+    assert lows[fastest["k"]] < 1
+
+
+def test_a_draft_model_may_be_named_as_a_draft_source(specchat: Any) -> None:
+    named = report(specchat, "plan", "7B@4bit", "model:0.5B@4bit", "--chip", "M4")
+    assert named == report(specchat, *PAIR, "--chip", "M4")
 
 
 def test_json_has_sizes_ranges_and_reasons(specchat: Any) -> None:

@@ -218,9 +218,18 @@ def test_short_answers_and_few_prompts_are_said() -> None:
     short = found(record(GAIN, tokens=10)).cautions
     assert short == ["30 of 30 runs have fewer than 16 timed tokens: their speed is rough."]
     few = found(record(GAIN, design(prompts=3)))
-    assert few.cautions == ["3 prompts bound nothing: intervals need at least 4."]
+    assert few.cautions == ["3 prompts cannot bound a speedup: an interval needs at least 4."]
     assert not few.row("lookup K=1").speedup.bounded
     assert few.recommended == Way("plain")
+
+
+def test_a_way_that_never_drafted_is_named() -> None:
+    source = record(GAIN)
+    for i, sample in enumerate(source.samples):
+        if sample.way == "lookup K=1":
+            source.samples[i] = replace(sample, counts=replace(sample.counts, drafted=0))
+    said = "Nothing was drafted at lookup K=1: any speedup there comes from something else."
+    assert said in found(source).cautions
 
 
 def test_all_fixed_ways_of_all_sources_are_candidates() -> None:

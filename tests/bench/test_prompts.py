@@ -151,6 +151,8 @@ def test_a_line_that_is_too_much_for_a_json_reader_is_a_prompt(write: Any, line:
         ('{"prompt": "a", "max_tokens": 0}', "entry 1 has a max_tokens"),
         ('{"prompt": "a", "max_tokens": 1e99}', "entry 1 has a max_tokens"),
         ('{"prompt": "a", "quick": 1}', "neither true nor false"),
+        ('{"prompt": "a", "class": "x\\ny"}', "entry 1 needs one line"),
+        ('{"prompt": "a", "id": "\\u001b[2J"}', "entry 1 needs one line"),
         ('{"prompt": "a", "class": 1}', 'entry 1 has no text as its "class"'),
         ('{"prompt": "a", "sampling": 1}', "no table of options"),
         ('{"prompt": "a", "sampling": {"heat": 1}}', "unknown sampling option 'heat'"),

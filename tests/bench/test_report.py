@@ -7,6 +7,7 @@ import io
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from timed import design, record
@@ -150,3 +151,32 @@ def test_what_else_differs_between_two_sweeps_is_said() -> None:
     said = compare.differences(record(GAIN, design(prompts=8)), other)
     assert said[0].startswith("The second sweep has tokens 40 and not 20")
     assert said[1] == "Not the same: package versions."
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        (("environment",), None),
+        (("conditions",), [5]),
+        (("samples", 3, "way"), "ghost"),
+        (("samples", 3, "prompt"), "ghost"),
+        (("samples", 3, "block"), "x"),
+        (("samples", 3, "arrivals"), "abc"),
+        (("samples", 3, "arrivals", 1), 1e308),
+        (("samples", 3, "emitted", 1), 10**400),
+        (("samples", 3, "counts", "rounds"), "x"),
+        (("samples", 3, "counts", "tested_at"), [1, 2, 3, 4, 5]),
+    ],
+)
+def test_a_damaged_result_is_a_sentence(place: tuple[Any, ...], value: Any, tmp_path: Path) -> None:
+    source = record(GAIN)
+    data = json.loads(json.dumps(results.as_json(source, find(source))))
+    *way, last = place
+    at = data
+    for step in way:
+        at = at[step]
+    at[last] = value
+    file = tmp_path / results.FILE
+    file.write_text(json.dumps(data))
+    with pytest.raises(SpecError, match="holds no results of a sweep"):
+        results.read(file)

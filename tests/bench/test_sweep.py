@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 
@@ -134,6 +135,16 @@ def test_a_full_disk_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(journal.os, "fsync", full)
     with pytest.raises(SpecError, match="No space left"):
         table.sweep.run()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device of Linux")
+def test_a_full_disk_says_what_to_do_however_the_file_is_closed(tmp_path: Path) -> None:
+    kept = journal.Journal(tmp_path)
+    kept._stream.close()
+    kept._stream = io.TextIOWrapper(io.BufferedWriter(io.FileIO("/dev/full", "w")))
+    with pytest.raises(SpecError, match=r"go on with --resume"):
+        kept.add("sample", {})
+    kept.close()
 
 
 def test_a_journal_of_something_else_is_refused(tmp_path: Path) -> None:
