@@ -115,7 +115,8 @@ def facts(controller: AutoK | FixedK) -> dict[str, Any]:
         that keep the source from being asked; `round_cost` in plain steps and `round_tokens` there;
         `verify_cost` V(M) by M; `rows` and `rows_cost`, M and V(M) to quote; `serial_index` there and
         whether it is `serialized`; `cliff`, the row of one; `draft_cost` c; `overhead` over T(1);
-        `proposal_rate`; `depth` in tokens, `shallow_depth` and `shallow_round_cost` of the shallowest table.
+        `tested`, whether any draft was; `proposal_rate`; `depth` in tokens, `shallow_depth` and
+        `shallow_round_cost` of the shallowest table.
     """
     record: Record = controller.record
     auto = controller if isinstance(controller, AutoK) else None
@@ -143,6 +144,7 @@ def facts(controller: AutoK | FixedK) -> dict[str, Any]:
         "cliff_costs": steep and [verify_cost[steep - 1], verify_cost[steep]],
         "draft_cost": table.drafting(k) / k / table.verify[1] if table else None,
         "overhead": table.overhead / table.verify[1] if table else None,
+        "tested": record.hazards.tested(1) > 0,
         "proposal_rate": record.hazards.proposal_rate,
         "depth": record.depth,
         "shallow_depth": shallow and shallow.depth,

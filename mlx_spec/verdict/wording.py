@@ -71,6 +71,8 @@ def _cause(cause: str | None, facts: Mapping[str, Any], device: Mapping[str, Any
         )
     if cause == "draft":
         return f"The draft is too slow: a drafted token takes {facts['draft_cost']:.2f}x a row of the target."
+    if cause in ("acceptance", None) and not facts["tested"]:
+        return "No draft has been tested on this text yet: the source had nothing to propose."
     if cause == "acceptance" and facts["proposal_rate"] < SELDOM:
         return f"The source has something to propose in {facts['proposal_rate']:.0%} of the steps only."
     if cause == "acceptance":
@@ -93,6 +95,8 @@ def _cause(cause: str | None, facts: Mapping[str, Any], device: Mapping[str, Any
 def _done(kind: str, facts: Mapping[str, Any]) -> str:
     if kind == "slower":
         return f"Speculation at K={facts['k']} runs at {_interval(facts['speedup'])}."
+    if not facts["tested"] and (facts["predicted"] or 1) >= 1:
+        return "Until there is one, every step is plain decoding's."
     if facts["predicted"] is None:
         return "By a guess speculation would not pay, so it is off."
     if facts["predicted"] >= 1:

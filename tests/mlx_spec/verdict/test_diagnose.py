@@ -101,6 +101,14 @@ def test_a_source_with_nothing_to_say_is_an_acceptance_problem_in_its_own_words(
     assert "has something to propose in" in verdict.sentence
 
 
+def test_nothing_is_claimed_of_drafts_that_never_were() -> None:
+    backend = Backend(table(PARALLEL), lambda position: 0.6, proposes=lambda position: False)
+    verdict = judged(backend, AutoK("s", [backend.table]))
+    assert not verdict.facts["tested"]
+    assert "gives" not in verdict.sentence
+    assert "brought no gain" not in verdict.sentence
+
+
 def test_what_pays_is_said_with_its_interval_and_without_a_cause() -> None:
     verdict = auto(table(PARALLEL), 0.85)
     assert (verdict.kind, verdict.cause) == ("paying", None)
