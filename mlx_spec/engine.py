@@ -16,6 +16,7 @@ import mlx.core as mx
 
 from mlx_spec import drafts
 from mlx_spec.caches import CachedModel, parameter_bytes
+from mlx_spec.caches.rows import rows_differ
 from mlx_spec.checks.exactness import StrictVerifier
 from mlx_spec.checks.paranoid import Paranoid
 from mlx_spec.drafts.base import DraftSource
@@ -90,6 +91,8 @@ class Engine:
         self._backend = Backend(self._controller)
         self._diagnosis = Diagnosis(facts(target.model, this_device()))
         self._strict = self._choose_strict()
+        if self.options.paranoid and (reason := rows_differ(target.model)):
+            raise SpecError(f"Caches cannot be compared with fresh ones: {reason}.", "Leave --paranoid away.")
         self._stopping = threading.Event()
         self._latest: Callable[[], Generator[Round, None, None] | None] = lambda: None
         self.context_limit = self._choose_context(target.info.context_length)
