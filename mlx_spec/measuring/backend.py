@@ -25,12 +25,12 @@ class Backend:
         return self._record is not None and (bucket(depth) not in self._complete or not self._compares)
 
     def knows(self, depth: int) -> bool:
-        """Whether all costs at `depth` tokens are known, of this session or of an earlier one."""
+        """Whether all costs at `depth` tokens are known, of this run or of an earlier one."""
         return bucket(depth) in self._complete
 
     @property
     def _compares(self) -> bool:
-        """Whether plain steps of this session tell what rounds compare with; a fixed K makes none."""
+        """Whether plain steps of this run tell what rounds compare with; a fixed K makes none."""
         return self._record is None or not isinstance(self._controller, FixedK) or self._record.paired
 
     def refresh(self, found: Measured) -> None:
@@ -44,7 +44,7 @@ class Backend:
         return any(found.drafts for found in self._measured.values())
 
     def take(self, found: Measured, *, complete: bool) -> bool:
-        """Take a measurement of this session.
+        """Take a measurement of this run.
 
         Args:
             found: from a probe. Without draft costs, those of another depth stand in.

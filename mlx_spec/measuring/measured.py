@@ -86,7 +86,7 @@ class Measured:
         """The same in seconds of that time.
 
         Args:
-            fresh: it was measured in this session, so that the seconds mean something.
+            fresh: it was measured in this run, so that the seconds mean something.
         """
         return CostTable(
             depth=self.depth,

@@ -22,7 +22,7 @@ class Record:
         costs: seconds of rounds, in plain steps.
         hazards: acceptance by position.
         catch_up: the price of what the source has to read first.
-        paired: whether plain steps of this session tell the plain time.
+        paired: whether plain steps of this run tell the plain time.
     """
 
     def __init__(self, tables: Sequence[CostTable], most: int) -> None:
@@ -47,7 +47,7 @@ class Record:
             self._pair()
 
     def _pair(self) -> None:
-        """Compare rounds with plain steps of this session, now that there are some."""
+        """Compare rounds with plain steps of this run, now that there are some."""
         self.paired = True
         while self._unscaled and self.costs.scale is not None:
             emitted, seconds = self._unscaled.popleft()

@@ -20,7 +20,7 @@ class CostTable:
         verify: T(M), seconds of one forward over M rows, by M; has at least M=1.
         draft: seconds to draft K tokens, by K; empty for a source that costs nothing.
         overhead: seconds a round beside those: host work, synchronization, rolling back.
-        fresh: measured in this session, so that its seconds count and not its ratios alone.
+        fresh: measured in this run, so that its seconds count and not its ratios alone.
     """
 
     depth: int
