@@ -127,7 +127,10 @@ def test_one_block_of_measurements_on_the_model_as_shipped():
         pass
     measured.close()
     costs = engine.metrics.speculation()["verify_cost"]
-    assert set(costs) == {"1", "2", "3", "5", str(K_MAX + 1)}
-    assert costs["1"] == 1.0
-    assert 1.0 < costs["5"] < 10  # about 4.5; a busy machine blurs it
+    if engine.metrics.spoilt:  # by whatever else this machine did meanwhile: that is told, and nothing used
+        assert not costs
+    else:
+        assert set(costs) == {"1", "2", "3", "5", str(K_MAX + 1)}
+        assert costs["1"] == 1.0
+        assert 1.0 < costs["5"] < 10  # about 4.5; a busy machine blurs it
     assert engine.session.target.rows == 0

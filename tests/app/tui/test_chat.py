@@ -417,7 +417,7 @@ async def test_esc_is_answered_at_once_even_if_the_engine_is_slow() -> None:
         await driver.pilot.pause()
         assert "■ stopping" in driver.screen
         await driver.see("■ stopped")
-        assert "■ stopping" not in driver.screen
+        await driver.until(lambda: "■ stopping" not in driver.screen)
 
 
 async def test_esc_with_nothing_running_does_nothing() -> None:
