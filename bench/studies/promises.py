@@ -31,11 +31,10 @@ from bench.peers import MlxLm, settle
 from bench.prompts import read
 from bench.sample import Counts, Sample
 from bench.statistics import Bootstrap, Timings, ratio
-from bench.ways import Decoder, EngineDecoder, Pair, Step
+from bench.ways import Decoder, EngineDecoder, Pair, Silent, Step
 from mlx_spec import Engine, EngineOptions
 from mlx_spec.drafts.base import Draft
 from mlx_spec.law.sampling import Sampler
-from mlx_spec.turns.reading import Reading
 from models import load
 from models.loaded import Loaded
 from models.tokenizer import render_chat
@@ -65,15 +64,11 @@ BACKENDS = {
 }
 
 
-class Recorded:
+class Recorded(Silent):
     """A source that costs nothing and is right about 70% of the time: a known answer with errors."""
 
     name = "recorded"
     free = True
-    unable: str | None = None
-    context: int | None = None
-    behind = 0
-    nbytes = 0
 
     def __init__(self, seed: int = 0) -> None:
         self._seed = seed
@@ -85,9 +80,6 @@ class Recorded:
         errors = random.Random(self._seed)
         self._wrong = [errors.random() > RIGHT for _ in self.answer]
 
-    def catch_up(self, reading: Reading) -> None:
-        """It reads nothing."""
-
     def propose(self, k: int) -> Draft:
         here = self._at - self._prompt
         known = zip(self.answer[here : here + k], self._wrong[here : here + k], strict=True)
@@ -98,9 +90,6 @@ class Recorded:
 
     def rewind(self, n: int) -> None:
         self._at -= n
-
-    def reset(self) -> None:
-        """The answer is not its memory but the test's."""
 
     def in_step(self, committed: Sequence[int]) -> bool:
         return self._at == len(committed)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import signal
 import threading
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -11,13 +10,9 @@ from typing import Any
 import pytest
 from driver import chat
 from screenplay import Scripted, rounds, speculative, worker_for
-from textual import events
-from textual.geometry import Offset
-from textual.selection import Selection
 
 from app.events import Failed, Ready
 from app.template import Message
-from app.thinking import Markers
 from app.tui.answer import Answer
 from app.tui.app import Chat
 from app.tui.status import State
@@ -175,40 +170,6 @@ async def test_a_source_that_stands_down_says_why_in_mid_answer() -> None:
         await driver.see("Speculation is parked: the draft model's context of 512 tokens is full.")
 
 
-THOUGHT = ("<think>", "\nWell, [b]hm[/b]", ".</th", "ink>", "\n\n", "Yes.")
-
-
-async def test_thinking_is_folded_to_one_line_that_a_key_or_a_click_unfolds() -> None:
-    """Case c28, on the screen."""
-    assistant = Scripted([rounds(*THOUGHT), rounds("Again.")])
-    async with chat(assistant) as driver:
-        await driver.ask("Go.")
-        await driver.see("▸ thought for 4 tokens · F5 unfolds", "Yes.", "○ ready")
-        assert "Well" not in driver.screen
-        assert "think>" not in driver.screen
-        await driver.pilot.press("f5")
-        await driver.see("▾ thought for 4 tokens · F5 folds", "Well, [b]hm[/b].", "▴ end of the thinking")
-        await driver.pilot.press("f5")
-        await driver.until(lambda: "Well" not in driver.screen)
-        await driver.pilot.click(Answer, offset=(3, 0))
-        await driver.see("Well, [b]hm[/b].")
-        await driver.pilot.click(Answer, offset=(3, 0))
-        await driver.until(lambda: "Well" not in driver.screen)
-        assert driver.app.query_one(Answer).get_selection(Selection(Offset(0, 0), None)) == ("Yes.", "\n")
-        await driver.ask("And?")
-        await driver.see("Again.")
-    assert assistant.asked[1][1] == Message("assistant", "".join(THOUGHT)), "the template strips it itself"
-
-
-async def test_thinking_that_goes_on_is_counted_and_an_unclosed_end_is_told() -> None:
-    assistant = Scripted([rounds("Well", ", hm", ".")], pace=0.3, markers=Markers(opener="<think>\n"))
-    async with chat(assistant) as driver:
-        await driver.ask("Go.")
-        await driver.see("▸ thinking, 1 token so far")
-        await driver.see("▸ thought for 3 tokens, and had not finished", "○ ready")
-        assert driver.app.conversation.messages[1].content == "<think>\nWell, hm."
-
-
 async def test_f2_shows_how_much_of_the_prompt_was_reused() -> None:
     class Reusing(Scripted):
         def answer(self, messages: Sequence[Message], **rest: Any) -> Iterator[Round]:
@@ -354,142 +315,6 @@ async def test_a_long_open_fence_stays_readable_and_settles() -> None:
     async with chat(Scripted([rounds("```python\n", *code, "```\n", "Done.")])) as driver:
         await driver.ask("Code.")
         await driver.see("line_399 = 399", "Done.", "○ ready")
-
-
-async def test_enter_sends_and_other_keys_break_the_line() -> None:
-    assistant = Scripted([rounds("ok")])
-    async with chat(assistant) as driver:
-        await driver.pilot.press("a", "ctrl+j", "b", "shift+enter", "c")
-        assert driver.prompt.text == "a\nb\nc"
-        assert driver.prompt.size.height == 3
-        await driver.pilot.press("enter")
-        await driver.see("ok")
-        assert driver.prompt.text == ""
-    assert assistant.asked[0][-1].content == "a\nb\nc"
-
-
-@pytest.mark.parametrize("end", ["\r", "\r\n", "\n"])
-async def test_a_paste_keeps_its_lines_however_they_end(end: str) -> None:
-    async with chat(Scripted()) as driver:
-        driver.app.post_message(events.Paste(f"one{end}two"))
-        await driver.until(lambda: driver.prompt.text == "one\ntwo")
-
-
-async def test_control_codes_in_a_paste_are_shown_and_not_obeyed() -> None:
-    assistant = Scripted([rounds("x")])
-    async with chat(assistant) as driver:
-        driver.app.post_message(events.Paste("a\x9b31mb\x07c"))
-        await driver.see("a\\x9b31mb␇c")
-        await driver.pilot.press("enter")
-        await driver.until(lambda: bool(assistant.asked))
-    assert assistant.asked[0][0].content == "a\\x9b31mb␇c"  # what was seen is what was sent
-
-
-async def test_the_prompt_box_grows_to_eight_lines_and_no_further() -> None:
-    async with chat(Scripted()) as driver:
-        driver.prompt.load_text("\n".join("x" * 20))
-        await driver.until(lambda: driver.prompt.size.height == 8)
-
-
-async def test_blank_prompts_are_not_sent() -> None:
-    assistant = Scripted()
-    async with chat(assistant) as driver:
-        await driver.ask(" \n ")
-        await driver.pilot.pause(0.2)
-        assert assistant.asked == []
-
-
-async def test_a_prompt_sent_into_a_running_answer_stays_in_the_box() -> None:
-    assistant = Scripted([rounds("a", "b")])
-    assistant.going.clear()
-    async with chat(assistant) as driver:
-        await driver.ask("one")
-        await driver.ask("two")
-        await driver.see("An answer is running. Esc stops it.")
-        assert driver.prompt.text == "two"
-
-
-async def test_esc_is_answered_at_once_even_if_the_engine_is_slow() -> None:
-    async with chat(Scripted([rounds("x", "y", "z")], pace=1.0)) as driver:
-        await driver.ask("Go.")
-        await driver.see("◐ reading prompt")
-        await driver.pilot.press("escape")
-        await driver.pilot.pause()
-        assert "■ stopping" in driver.screen
-        await driver.see("■ stopped")
-        await driver.until(lambda: "■ stopping" not in driver.screen)
-
-
-async def test_esc_with_nothing_running_does_nothing() -> None:
-    async with chat(Scripted([rounds("ok")])) as driver:
-        driver.prompt.load_text("kept")
-        await driver.pilot.press("escape")
-        assert driver.prompt.text == "kept"
-        assert driver.prompt.has_focus
-        assert driver.state is State.READY
-
-
-async def test_ctrl_c_stops_then_asks_then_quits() -> None:
-    assistant = Scripted([rounds(*"x" * 1000)], pace=0.01)
-    async with chat(assistant) as driver:
-        await driver.ask("Go.")
-        await driver.see("● generating")
-        await driver.pilot.press("ctrl+c")
-        await driver.see("■ stopped")
-        await driver.pilot.press("ctrl+c")
-        await driver.see("Press Ctrl+C again to quit.")
-        await driver.pilot.press("ctrl+c")
-        await driver.pilot.pause()
-    assert driver.app.return_value == 0
-
-
-async def test_ctrl_c_copies_a_selection_and_says_what_happened(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.tui.clipboard.shutil.which", lambda _: None)
-    async with chat(Scripted([rounds("Some words to copy, ", "`code` too.")])) as driver:
-        await driver.ask("Go.")
-        await driver.see("to copy", "○ ready")
-        await driver.pilot.mouse_down(Answer, offset=(5, 0))
-        await driver.pilot.hover(Answer, offset=(17, 0))
-        await driver.pilot.mouse_up(Answer, offset=(17, 0))
-        await driver.pilot.press("ctrl+c")
-        await driver.see("Sent 13 characters to the terminal's")
-        assert driver.app.clipboard == "words to copy"
-
-
-async def test_a_copy_of_code_has_no_margin_and_no_breaks_of_the_screen() -> None:
-    long = "value = " + " + ".join(["1"] * 40)
-    async with chat(Scripted([rounds(f"```python\ndef f():\n    {long}\n```\n")])) as driver:
-        await driver.ask("Go.")
-        await driver.see("def f", "○ ready")
-        copied = driver.app.query_one(Answer).get_selection(Selection(Offset(0, 1), None))
-        assert copied == (f"def f():\n    {long}", "\n")
-
-
-@pytest.mark.parametrize("key", ["ctrl+q", "ctrl+d"])
-async def test_quitting_while_the_model_loads(key: str) -> None:
-    async with chat(Scripted(), hold=threading.Event()) as driver:
-        await driver.see("◌ loading")
-        await driver.pilot.press(key)
-    assert driver.app.return_value == 0
-
-
-@pytest.mark.parametrize("key", ["ctrl+q", "ctrl+d"])
-async def test_quitting_while_an_answer_runs(key: str) -> None:
-    assistant = Scripted([rounds(*"x" * 1000)], pace=0.01)
-    async with chat(assistant) as driver:
-        await driver.ask("Go.")
-        await driver.see("● generating")
-        await driver.pilot.press(key)
-    assert driver.app.return_value == 0
-    assert assistant.closed == 1
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-async def test_a_signal_ends_it_with_the_code_that_stands_for_the_signal(number: signal.Signals) -> None:
-    async with chat(Scripted()) as driver:
-        signal.raise_signal(number)
-        await driver.until(lambda: driver.app.return_value is not None)
-    assert driver.app.return_value == 128 + number
 
 
 async def test_it_survives_any_size() -> None:

@@ -1,0 +1,45 @@
+"""Thinking on the screen: folded to one line, and told apart from the answer."""
+
+from __future__ import annotations
+
+from driver import chat
+from screenplay import Scripted, rounds
+from textual.geometry import Offset
+from textual.selection import Selection
+
+from app.template import Message
+from app.thinking import Markers
+from app.tui.answer import Answer
+
+THOUGHT = ("<think>", "\nWell, [b]hm[/b]", ".</th", "ink>", "\n\n", "Yes.")
+
+
+async def test_thinking_is_folded_to_one_line_that_a_key_or_a_click_unfolds() -> None:
+    """Case c28, on the screen."""
+    assistant = Scripted([rounds(*THOUGHT), rounds("Again.")])
+    async with chat(assistant) as driver:
+        await driver.ask("Go.")
+        await driver.see("▸ thought for 4 tokens · F5 unfolds", "Yes.", "○ ready")
+        assert "Well" not in driver.screen
+        assert "think>" not in driver.screen
+        await driver.pilot.press("f5")
+        await driver.see("▾ thought for 4 tokens · F5 folds", "Well, [b]hm[/b].", "▴ end of the thinking")
+        await driver.pilot.press("f5")
+        await driver.until(lambda: "Well" not in driver.screen)
+        await driver.pilot.click(Answer, offset=(3, 0))
+        await driver.see("Well, [b]hm[/b].")
+        await driver.pilot.click(Answer, offset=(3, 0))
+        await driver.until(lambda: "Well" not in driver.screen)
+        assert driver.app.query_one(Answer).get_selection(Selection(Offset(0, 0), None)) == ("Yes.", "\n")
+        await driver.ask("And?")
+        await driver.see("Again.")
+    assert assistant.asked[1][1] == Message("assistant", "".join(THOUGHT)), "the template strips it itself"
+
+
+async def test_thinking_that_goes_on_is_counted_and_an_unclosed_end_is_told() -> None:
+    assistant = Scripted([rounds("Well", ", hm", ".")], pace=0.3, markers=Markers(opener="<think>\n"))
+    async with chat(assistant) as driver:
+        await driver.ask("Go.")
+        await driver.see("▸ thinking, 1 token so far")
+        await driver.see("▸ thought for 3 tokens, and had not finished", "○ ready")
+        assert driver.app.conversation.messages[1].content == "<think>\nWell, hm."
