@@ -1,0 +1,1 @@
+"""Chats: what was said, in branches, and where it is kept."""
