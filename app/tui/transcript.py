@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from rich.style import Style
 from rich.text import Text
 from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
+from app.chats.records import ChatMessage
 from app.display import neutralise
 from app.tui import palette
 from app.tui.answer import Answer
+from mlx_spec.events import Round
+
+NOTES = {
+    "stopped": "■ stopped",
+    "cut": "■ cut at the length limit; --max-tokens raises it",
+    "interrupted": "■ interrupted: the program ended while this was written",
+    "failed": "■ ended by an error",
+}
 
 
 class Question(Static):
@@ -60,6 +71,15 @@ class Welcome(Static):
         )
 
 
+def _told(message: ChatMessage) -> Answer:
+    answer = Answer()
+    if message.pieces:
+        answer.add([Round(pieces=list(message.pieces))])
+    if message.state != "streaming":
+        answer.finish(NOTES.get(message.state, ""))
+    return answer
+
+
 class Transcript(VerticalScroll):
     """Holds the chat. The prompt keeps the keyboard."""
 
@@ -90,13 +110,17 @@ class Transcript(VerticalScroll):
         self.anchor()
         return answer
 
-    def break_off(self, answer: Answer) -> None:
-        """Keep what the last answer said; if that is nothing, it goes, and its question with it."""
-        if answer.text:
-            answer.finish("■ broken off")
-        else:
-            self.query(Question).last().remove()
-            answer.remove()
+    def open(self, path: Sequence[ChatMessage], branches: Mapping[int, tuple[int, int]]) -> None:
+        """Show other messages. Those with siblings are in `branches`: which of how many they are."""
+        self.query("Question, Answer").remove()
+        for message in path:
+            self.mount(Question(message.text) if message.role == "user" else _told(message))
+        self.anchor()
+
+    @property
+    def last_answer(self) -> Answer:
+        """The widget of the latest answer."""
+        return self.query(Answer).last()
 
     def turn(self, pages: int) -> None:
         """Scroll by pages, with one row in common."""
