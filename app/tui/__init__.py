@@ -51,7 +51,7 @@ def chat(worker: Worker) -> int:
     finally:
         _close(worker)
     # The screen that showed the first failure is gone by now; nobody has seen the rest.
-    for event in filter(None, (app.failure, *worker.drain())):
+    for event in filter(None, (app.desk.failure, *worker.drain())):
         match event:
             case Warned():
                 tell("warning", event.sentence)

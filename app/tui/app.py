@@ -15,6 +15,7 @@ from textual.app import App, ComposeResult
 from textual.binding import Binding
 from textual.containers import Horizontal
 
+from app.desk import Desk, Question
 from app.display import neutralise
 from app.events import (
     Emitted,
@@ -30,15 +31,15 @@ from app.events import (
     Warned,
 )
 from app.tui import origins, palette
-from app.tui.answer import Answer
 from app.tui.clipboard import copy_to_system
-from app.tui.conversation import Conversation
+from app.tui.page import Page
 from app.tui.panel import History, Insight, Panel
 from app.tui.prompt import Prompt
 from app.tui.status import Facts, Sentence, State, StatusLine
 from app.tui.transcript import Notice, Transcript
 from app.tui.verdict import Banner
 from app.worker import Worker
+from mlx_spec.errors import SpecError
 
 PANEL_FROM = 120  # columns
 DRAIN_EVERY = 0.1  # seconds
@@ -60,12 +61,12 @@ DROP = (
 
 
 class Chat(App[int]):
-    """One conversation with one assistant.
+    """One desk on a screen.
 
     Attributes:
-        conversation: what was said.
+        desk: the open chat.
+        page: what the transcript shows of it; there from mounting on.
         facts: what the status line shows.
-        failure: why there is no model, or None.
     """
 
     TITLE = "specchat"
@@ -94,18 +95,14 @@ class Chat(App[int]):
         super().__init__(ansi_color=True if os.environ.get("NO_COLOR") is not None else None)
         self._worker = worker
         self._clock = clock
-        self.conversation = Conversation()
-        self._answer: Answer | None = None  # of the turn under way
+        self.desk = Desk(worker)
+        self.page: Page
         self.facts = Facts()
         self._doing = "Loading the model."
-        self._show_origins = False
-        self._show_thoughts = False
-        self._context_full = "stop"  # or drop
         self._history = History()
         self._wide = False
         self._show_panel: bool | None = None  # as the width has it, until the user says
         self._asked_to_quit = -QUIT_WITHIN
-        self.failure: Failed | None = None
 
     def compose(self) -> ComposeResult:
         """Transcript, prompt, status."""
@@ -121,6 +118,7 @@ class Chat(App[int]):
         """Show the first frame, and only then load."""
         self.register_theme(palette.THEME)
         self.theme = palette.THEME.name
+        self.page = Page(self.query_one(Transcript))
         self.query_one(Prompt).focus()
         self._show_status()
         self.set_interval(DRAIN_EVERY, self.drain)
@@ -143,10 +141,11 @@ class Chat(App[int]):
         self._take_rounds(rounds)
 
     def _take_rounds(self, rounds: list[Emitted]) -> None:
-        if not rounds or self._answer is None:
+        if not rounds or self.page.answer is None:
             return
-        self._answer.add([event.round for event in rounds])
-        self._answer.prompt = (rounds[-1].snapshot.prompt_tokens, rounds[-1].snapshot.reused_tokens)
+        self.desk.hear(rounds)
+        self.page.answer.add([event.round for event in rounds])
+        self.page.answer.prompt = (rounds[-1].snapshot.prompt_tokens, rounds[-1].snapshot.reused_tokens)
         for event in rounds:
             self._history.add(event.round.k, event.snapshot.state)
         self._change(State.GENERATING, snapshot=rounds[-1].snapshot)
@@ -158,7 +157,7 @@ class Chat(App[int]):
             case Ready():
                 self._be_ready(event)
             case Measured():
-                self._learn(event)
+                self._change(self.facts.state, snapshot=event.snapshot)
             case Started():
                 self._begin(event)
             case Prefilled():
@@ -175,50 +174,53 @@ class Chat(App[int]):
         self.query_one(Prompt).entitle(event.model, event.draft)
         for warning in event.warnings:
             self.query_one(Transcript).notify_reader(Notice("!", warning))
-        self._context_full = event.context_full
         self.facts = replace(self.facts, context_limit=event.context_limit)
         self._change(State.READY, snapshot=event.snapshot)
-        if self.conversation.question is not None:
-            self._request()
-
-    def _learn(self, event: Measured) -> None:
-        self._change(self.facts.state, snapshot=event.snapshot)
+        self.desk.be_ready(event)
+        self._show_desk()
 
     def _begin(self, event: Started) -> None:
-        assert self._answer is not None
-        self._answer.expect(event.markers)
+        assert self.page.answer is not None
+        self.desk.start(event)
+        self.page.answer.expect(event.markers)
         for notice in event.notices:
-            self.query_one(Transcript).notify_reader(Notice("!", notice), before=self._answer)
-        self._read()
+            self.query_one(Transcript).notify_reader(Notice("!", notice), before=self.page.answer)
 
     def _finish(self, event: Finished) -> None:
-        assert self._answer is not None
-        stopped = event.reason == "interrupt"
-        if stopped and not self._answer.text:
-            self._take_back()
-        else:
-            full = f"■ cut: the context of {self.facts.context_limit:,} tokens is full"
-            self._answer.finish(full if event.context_full else ENDINGS.get(event.reason, ""))
-            self.conversation.settle(self._answer.text)
-            self._answer = None
-        self._change(State.STOPPED if stopped else State.READY)
+        full = f"■ cut: the context of {self.facts.context_limit:,} tokens is full"
+        back = self.desk.finish(event)
+        self.page.end(full if event.context_full else ENDINGS.get(event.reason, ""))
+        self._give_back(back)
+        self._change(State.STOPPED if event.reason == "interrupt" else State.READY)
+        self._show_desk()
 
     def _fail(self, event: Failed) -> None:
         if event.loading:
-            self.failure = event
             self._say("There is no model. Ctrl+Q quits.")
-        if self._answer is not None:
-            self._take_back()
-        choice = event.too_long and self.conversation.messages and self._context_full == "stop"
+        back = self.desk.fail(event)
+        self.page.end(ENDINGS["error"])
+        self._give_back(*back)
+        self._show_desk()
+        choice = event.too_long and self.desk.conversation.path and self.desk.context_full == "stop"
         next_step = DROP if choice else event.next_step
         self.query_one(Transcript).notify_reader(Notice("▲", event.message, next_step))
         self._change(State.ERROR)
 
-    def _take_back(self) -> None:
-        assert self._answer is not None
-        self.query_one(Transcript).break_off(self._answer)
-        self._answer = None
-        self.query_one(Prompt).give_back(self.conversation.withdraw())
+    def _give_back(self, *questions: Question | None) -> None:
+        for question in reversed(questions):
+            if question is not None:
+                self.query_one(Prompt).give_back(question.text)
+
+    def _show_desk(self) -> None:
+        """Bring the screen to what the desk is at."""
+        self.page.show(self.desk.conversation)
+        if self.page.answer is None:
+            return
+        if not self.desk.loaded:
+            self.page.answer.note("◌ Your prompt waits until the model is loaded. Esc takes it back.")
+        elif not self.facts.state.busy:
+            self.page.answer.note("")
+            self._read()
 
     # What the user does
 
@@ -226,41 +228,23 @@ class Chat(App[int]):
         """Ask, or say why not."""
         if not message.text.strip():
             return
-        if self.failure is not None:
-            self._hint("There is no model to answer. Ctrl+Q quits.")
-        elif self._answer is not None and self.facts.state is State.LOADING:
-            self._hint("One prompt is waiting already. Esc takes it back.")
-        elif self._answer is not None:
-            self._hint("An answer is running. Esc stops it.")
-        else:
-            self._ask(message.text)
-
-    def _ask(self, question: str) -> None:
+        try:
+            self.desk.ask(message.text)
+        except SpecError as error:
+            self._hint(f"{error.message} {error.next_step}".strip())
+            return
         self.query_one(Prompt).clear()
-        self.conversation.ask(question)
-        self._answer = self.query_one(Transcript).ask(
-            question, show_origins=self._show_origins, show_thought=self._show_thoughts
-        )
-        if self.facts.state is State.LOADING:
-            self._answer.note("◌ Your prompt waits until the model is loaded. Esc takes it back.")
-        else:
-            self._request()
-
-    def _request(self) -> None:
-        assert self._answer is not None
-        self._answer.note("")
-        self._worker.answer(self.conversation.request(), self._context_full)
-        self._read()
+        self._show_desk()
 
     def action_stop(self) -> None:
-        """End the answer under way and keep what it said; a prompt without an answer is taken back."""
-        if self._answer is None:
-            return
-        if self.facts.state is State.LOADING:
-            self._take_back()
-        else:
-            self._answer.note("■ stopping")  # a long prompt's forward pass may take seconds yet
-            self._worker.stop()
+        """Take back what waits, the latest first; else end the answer under way and keep what it said."""
+        if (waiting := self.desk.take_back()) is not None:
+            self._give_back(waiting)
+        elif self.desk.busy:
+            if self.page.answer is not None:
+                self.page.answer.note("■ stopping")  # a long prompt's forward pass may take seconds yet
+            self._give_back(self.desk.stop())
+            self._show_desk()
 
     def action_interrupt(self) -> None:
         """Copy a selection; else stop; else quit at the second time."""
@@ -268,7 +252,7 @@ class Chat(App[int]):
         if selected:
             self.copy_to_clipboard(selected)
             self.screen.clear_selection()
-        elif self._answer is not None:
+        elif self.desk.busy:
             self.action_stop()
         elif self._clock() - self._asked_to_quit < QUIT_WITHIN:
             self.exit(0)
@@ -286,19 +270,17 @@ class Chat(App[int]):
 
     def action_origins(self) -> None:
         """Show each token's origin, or Markdown again."""
-        self._show_origins = not self._show_origins
-        self.query_one(Transcript).show_origins(self._show_origins)
+        self.page.show_origins(not self.page.origins)
         self._show_status()
 
     def action_thoughts(self) -> None:
         """Unfold what the models thought, or fold it."""
-        self._show_thoughts = not self._show_thoughts
-        self.query_one(Transcript).show_thoughts(self._show_thoughts)
+        self.page.show_thoughts(not self.page.thoughts)
 
     def action_drop(self) -> None:
         """From now on, leave the oldest turns out of a prompt that does not fit; or no longer."""
-        self._context_full = "stop" if self._context_full == "drop" else "drop"
-        self._hint(WHEN_FULL[self._context_full])
+        self.desk.context_full = "stop" if self.desk.context_full == "drop" else "drop"
+        self._hint(WHEN_FULL[self.desk.context_full])
 
     def copy_to_clipboard(self, text: str) -> None:
         """Copy, and say what really happened: a terminal never answers whether it did."""
@@ -349,4 +331,4 @@ class Chat(App[int]):
     def _show_status(self) -> None:
         self.query_one(StatusLine).facts = self.facts
         self._show_insight()
-        self.query_one(Sentence).text = origins.legend() if self._show_origins else Text(self._doing)
+        self.query_one(Sentence).text = origins.legend() if self.page.origins else Text(self._doing)

@@ -224,8 +224,8 @@ async def test_a_model_that_cannot_be_loaded_is_named_and_sets_the_exit_code() -
         await driver.see("▲ There is no model called nope.", "Check --model.", "▲ error")
         await driver.ask("Hello?")
         assert driver.prompt.text == "Hello?"
-        assert driver.app.failure is not None
-        assert driver.app.failure.exit_code == 1
+        assert driver.app.desk.failure is not None
+        assert driver.app.desk.failure.exit_code == 1
 
 
 async def test_control_codes_and_markup_of_the_model_are_shown_and_not_obeyed() -> None:
@@ -343,7 +343,7 @@ def test_what_happened_is_told_again_after_the_screen_is_gone(monkeypatch: pytes
     from app.tui import chat as run_chat
 
     def run(self: Chat) -> int:
-        self.failure = Failed("There is no model called nope.", "Check --model.", 3, loading=True)
+        self.desk.failure = Failed("There is no model called nope.", "Check --model.", 3, loading=True)
         return 0
 
     monkeypatch.setattr(Chat, "run", run)
