@@ -112,7 +112,7 @@ class Assistant:
         A `stop` counts from when this returns.
 
         Args:
-            messages: the turns, the last of which is the user's.
+            messages: the turns, the last of which is the user's, or an answer that is to go on.
             context_full: stop or drop; None takes the assistant's own.
             progress: is called while a long prompt is read.
 
@@ -132,7 +132,8 @@ class Assistant:
     def _prompt(self, messages: Sequence[Message], context_full: str) -> list[int]:
         """The tokens of a conversation; sets `markers` and `notices`."""
         self.notices = []
-        if found := self._template.markers_in(messages[-1].content):
+        asked = messages[-1].role == "user"  # an unfinished answer may well contain its own markers
+        if asked and (found := self._template.markers_in(messages[-1].content)):
             self.notices.append(
                 f"The prompt contains {', '.join(found)}: the model takes that for its own control marker "
                 "and not for text."
