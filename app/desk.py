@@ -47,6 +47,7 @@ class Desk:
         self.loaded = False
         self.failure: Failed | None = None
         self._opener = ""
+        self._tokens: list[int] = []  # of the answer under way
         self._snapshot: Snapshot | None = None
         self._names = ("", "")
 
@@ -72,7 +73,7 @@ class Desk:
         return self.waiting.pop() if self.waiting else None
 
     def stop(self) -> Question | None:
-        """End the answer under way; what it says stays. Before the model is there, its question is returned."""
+        """End the answer under way; what it says stays. Without a model yet, its question is returned."""
         if self.busy and not self.loaded:
             return self._withdraw()
         self._worker.stop()
@@ -115,6 +116,7 @@ class Desk:
             )
         if last[0].text and last[0].role == "assistant":
             self.conversation.go_on()
+            self._tokens = list((last[0].stats or {}).get("tokens", ()))
             self._request()
         else:
             self._begin()
@@ -174,6 +176,7 @@ class Desk:
         if answer is None:
             return
         self._snapshot = rounds[-1].snapshot
+        self._tokens += (token for event in rounds for token in event.round.tokens)
         pieces = [piece for event in rounds for piece in event.round.pieces]
         if pieces and not answer.text and self._opener:
             pieces.insert(0, ("prompt", self._opener))
@@ -218,6 +221,7 @@ class Desk:
 
     def _begin(self) -> None:
         self.conversation.answer()
+        self._tokens = []
         if self.loaded:
             self._request()
 
@@ -227,17 +231,20 @@ class Desk:
 
     def request(self) -> list[Message]:
         """The messages that ask for the answer under way; the last is what it says so far, if anything."""
-        return [Message(message.role, message.text) for message in self.conversation.path if message.text]
+        messages = [Message(message.role, message.text) for message in self.conversation.path if message.text]
+        return [*messages[:-1], replace(messages[-1], tokens=tuple(self._tokens))]
 
     def _settle(self, state: MessageState, reason: str) -> ChatMessage:
-        answer = replace(self.conversation.settle(state), stats=self._stats(reason))
+        answer = replace(self.conversation.settle(state), stats=self._stats(state, reason))
         self.conversation.annotate(answer)
         return answer
 
-    def _stats(self, reason: str) -> dict[str, Any]:
+    def _stats(self, state: MessageState, reason: str) -> dict[str, Any]:
         """What is kept of an answer's numbers."""
         model, draft = self._names
         stats: dict[str, Any] = {"finish_reason": reason, "model": model, "draft": draft}
+        if state in GOES_ON:
+            stats["tokens"] = self._tokens
         if (now := self._snapshot) is not None:
             stats |= {
                 name: getattr(now, name)
