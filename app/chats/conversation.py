@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import count
 
 from app.chats.records import Attachment, ChatMessage, MessageState, Role
@@ -19,25 +19,6 @@ Piece = tuple[str, str]
 
 GOES_ON: tuple[MessageState, ...] = ("stopped", "cut", "interrupted", "failed")
 """States of an answer that may go on."""
-
-
-@dataclass
-class _Writing:
-    """An answer under way: runs of text of one origin each."""
-
-    id: int
-    runs: list[tuple[str, list[str]]] = field(default_factory=list)
-
-    def add(self, pieces: Iterable[Piece]) -> None:
-        for origin, text in pieces:
-            if self.runs and self.runs[-1][0] == origin:
-                self.runs[-1][1].append(text)
-            elif text:
-                self.runs.append((origin, [text]))
-
-    @property
-    def pieces(self) -> tuple[Piece, ...]:
-        return tuple((origin, "".join(texts)) for origin, texts in self.runs)
 
 
 class Conversation:
@@ -66,7 +47,7 @@ class Conversation:
         self._last_seen: dict[int | None, int] = {}  # through which child the person went
         self._undone: list[int] = []
         self._before: int | None = None  # the head before what is under way
-        self._writing: _Writing | None = None
+        self._writing: tuple[int, list[Piece]] | None = None  # the answer under way and what it says
         self._ids = ids or count(-1, -1)
         self._clock = clock
         self.head: int | None = None
@@ -89,15 +70,15 @@ class Conversation:
     def message(self, message_id: int) -> ChatMessage:
         """A message, with what it says so far."""
         message = self._messages[message_id]
-        if self._writing is None or self._writing.id != message_id:
+        if self._writing is None or self._writing[0] != message_id:
             return message
-        pieces = self._writing.pieces
+        pieces = tuple(self._writing[1])
         return replace(message, pieces=pieces, text="".join(text for _, text in pieces))
 
     @property
     def under_way(self) -> ChatMessage | None:
         """The answer that is being made."""
-        return self.message(self._writing.id) if self._writing else None
+        return self.message(self._writing[0]) if self._writing else None
 
     def branches(self) -> dict[int, tuple[int, int]]:
         """For each message of the path that has siblings: which of them it is, from 1, and how many."""
@@ -143,7 +124,7 @@ class Conversation:
         if self.head != question.id:
             self._before = self.head
         answer = self._new("assistant", question.id, "", (), "streaming")
-        self._writing = _Writing(answer.id)
+        self._writing = (answer.id, [])
         return answer
 
     def go_on(self) -> ChatMessage:
@@ -151,14 +132,13 @@ class Conversation:
         assert self.head is not None
         assert self._writing is None
         answer = self._messages[self.head] = replace(self._messages[self.head], state="streaming", spans=())
-        self._writing = _Writing(answer.id)
-        self._writing.add(answer.pieces)
+        self._writing = (answer.id, list(answer.pieces))
         return answer
 
     def say(self, pieces: Iterable[Piece]) -> None:
         """The answer under way gets longer."""
         assert self._writing is not None
-        self._writing.add(pieces)
+        self._writing[1].extend(pieces)
 
     def settle(self, state: MessageState) -> ChatMessage:
         """The answer under way ends."""
