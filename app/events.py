@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from app.errors import exit_code, sentence
+from app.memory import Memory, shown
 from app.thinking import Markers
 from mlx_spec.errors import PromptTooLong, SpecError
 from mlx_spec.events import FinishReason, Round
@@ -123,6 +124,74 @@ class Ready:
 
 
 @dataclass(frozen=True)
+class Retuned:
+    """The same target speculates otherwise from now on.
+
+    Attributes:
+        draft: the draft source, a name for the screen.
+        k: as the settings have it now: a number, or auto.
+        warnings: sentences that the user must see.
+        snapshot: the metrics before the next answer.
+    """
+
+    draft: str
+    k: int | str
+    warnings: tuple[str, ...]
+    snapshot: Snapshot
+
+
+@dataclass(frozen=True)
+class Switching:
+    """Another pair is about to be loaded; the old one is freed first.
+
+    Attributes:
+        model, draft: what is coming, as options name them.
+        memory: with the old pair still there.
+    """
+
+    model: str
+    draft: str
+    memory: Memory
+
+
+@dataclass(frozen=True)
+class Switched:
+    """A switch is over; a `Ready` came just before with what is loaded now.
+
+    Attributes:
+        before, freed, after: memory with the old pair, with none, and with the one that is there now.
+        restored: it is the old one again, since the other could not be loaded: a `Refused` said why.
+    """
+
+    before: Memory
+    freed: Memory
+    after: Memory
+    restored: bool = False
+
+    @property
+    def sentence(self) -> str:
+        """Memory before and after, for the screen."""
+        return (
+            f"Memory of the models: {shown(self.before.active)} before, {shown(self.freed.active)} between, "
+            f"{shown(self.after.active)} now (peak {shown(self.after.peak)}; "
+            f"the whole program {shown(self.before.process)}, then {shown(self.after.process)})."
+        )
+
+
+@dataclass(frozen=True)
+class Refused:
+    """Another K, draft source or pair could not be had: a sentence why, and one on what to do.
+
+    After a refused K or draft source all is as it was. After a refused pair the old one is loaded again:
+    `Ready` and `Switched` follow, or a `Failed` if that cannot be had any more either.
+    """
+
+    message: str
+    next_step: str
+    exit_code: int
+
+
+@dataclass(frozen=True)
 class Measured:
     """While nobody waited, the backend was measured; the snapshot's verdict knows it."""
 
@@ -201,4 +270,18 @@ class Failed:
         return cls(sentence(error), "", exit_code(error), loading)
 
 
-Event = Loading | Ready | Measured | Started | Prefilled | Emitted | Finished | Warned | Failed
+Event = (
+    Loading
+    | Ready
+    | Retuned
+    | Switching
+    | Switched
+    | Refused
+    | Measured
+    | Started
+    | Prefilled
+    | Emitted
+    | Finished
+    | Warned
+    | Failed
+)

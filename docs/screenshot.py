@@ -45,7 +45,7 @@ async def photograph(app: Chat) -> None:
 
 
 def main() -> None:
-    worker = Worker(lambda progress: Assistant.load(SETTINGS, progress))
+    worker = Worker(Assistant.load, SETTINGS)
     try:
         asyncio.run(photograph(Chat(worker)))
     finally:

@@ -130,6 +130,7 @@ class Engine:
             kernel=self._kernel,
             source=self.source.name if self.source else None,
             context_limit=self.context_limit,
+            context_used=len(self.session.committed),
             target_bytes=self._target_bytes,
         )
 

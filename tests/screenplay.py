@@ -14,6 +14,7 @@ from typing import Any
 
 from app.assistant import PromptProgress
 from app.pair import Progress
+from app.settings import Settings
 from app.template import Message
 from app.thinking import Markers
 from app.worker import Worker
@@ -97,6 +98,8 @@ class Scripted:
     calls: int = 0  # of a measurement that nobody interrupts
     found: Verdict | None = None
     unkept: str | None = None
+    unfit: dict[str, Exception] = field(default_factory=dict)
+    retuned: list[tuple[int | str, str]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.going.set()
@@ -138,6 +141,15 @@ class Scripted:
             yield event
         self.metrics.finish_reason = script[-1].finish_reason
 
+    def retune(self, settings: Settings, progress: Progress) -> None:
+        """An exception in `unfit` is raised; else the draft is the one that is named."""
+        self.threads.add(threading.get_ident())
+        progress(f"Loading the draft {settings.draft}.")
+        if settings.draft in self.unfit:
+            raise self.unfit[settings.draft]
+        self.warnings, self.draft = [], settings.draft
+        self.retuned.append((settings.k, settings.draft))
+
     def measure(self) -> Generator[None, None, None]:
         self.threads.add(threading.get_ident())
         while self.calls:
@@ -164,7 +176,7 @@ class Scripted:
 def worker_for(assistant: Scripted | Exception, hold: threading.Event | None = None) -> Worker:
     """A worker whose loading reports progress, waits for `hold`, then gives `assistant` or raises it."""
 
-    def load(progress: Progress) -> Any:
+    def load(settings: Settings, progress: Progress) -> Any:
         progress("Reading the weights of builtin.")
         while hold is not None and not hold.wait(0.01):
             progress("Still reading.")
@@ -172,7 +184,7 @@ def worker_for(assistant: Scripted | Exception, hold: threading.Event | None = N
             raise assistant
         return assistant
 
-    return Worker(load)
+    return Worker(load, Settings())
 
 
 STORY = """\

@@ -6,8 +6,6 @@ import threading
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from app.assistant import Assistant
     from app.pair import Progress
     from app.settings import Settings
@@ -24,19 +22,17 @@ def run(settings: Settings) -> int:
     """
     from app.worker import Worker
 
-    return chat(Worker(loader(settings)))
+    return chat(Worker(load, settings))
 
 
-def loader(settings: Settings) -> Callable[[Progress], Assistant]:
-    """What the engine thread calls to load the model."""
+def load(settings: Settings, progress: Progress) -> Assistant:
+    """Load the model; for the engine thread.
 
-    def load(progress: Progress) -> Assistant:
-        # Imported on the engine thread, so that the first frame waits for neither MLX nor the model.
-        from app.assistant import Assistant
+    Imported there, so that the first frame waits for neither MLX nor the model.
+    """
+    from app.assistant import Assistant
 
-        return Assistant.load(settings, progress)
-
-    return load
+    return Assistant.load(settings, progress)
 
 
 def chat(worker: Worker) -> int:
