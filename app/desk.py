@@ -12,7 +12,9 @@ from typing import Any
 
 from app.chats.conversation import GOES_ON, Conversation
 from app.chats.records import Attachment, ChatMessage, MessageState
-from app.events import Emitted, Failed, Finished, Ready, Snapshot, Started
+from app.events import Emitted, Failed, Finished, Ready, Retuned, Snapshot, Started
+from app.files.prompt import prompt_of
+from app.files.tray import Tray
 from app.template import Message
 from app.worker import Worker
 from mlx_spec.errors import SpecError
@@ -32,16 +34,20 @@ class Desk:
     """The open chat and who answers it.
 
     Attributes:
+        worker: that answers.
         conversation: what was said.
+        tray: files for the next question.
         waiting: questions that are asked when the answers before them have ended, in order.
         context_full: what to do when the context is full: stop or drop.
         loaded: there is a model that answers.
         failure: why there is none, or None.
+        names: of the target and the draft source, for people.
     """
 
     def __init__(self, worker: Worker) -> None:
-        self._worker = worker
+        self.worker = worker
         self.conversation = Conversation()
+        self.tray = Tray()
         self.waiting: list[Question] = []
         self.context_full = "stop"
         self.loaded = False
@@ -49,7 +55,8 @@ class Desk:
         self._opener = ""
         self._tokens: list[int] = []  # of the answer under way
         self._snapshot: Snapshot | None = None
-        self._names = ("", "")
+        self.names = ("", "")
+        self._requested = False
 
     # Asking
 
@@ -62,10 +69,10 @@ class Desk:
         """Ask, or put the question at the end of those that wait.
 
         Raises:
-            SpecError: there is no model.
+            SpecError: there is no model, or a file that the text names cannot be attached.
         """
         self._need_model()
-        self.waiting.append(Question(text))
+        self.waiting.append(Question(text, self.tray.take(text)))
         self._next()
 
     def take_back(self) -> Question | None:
@@ -76,7 +83,7 @@ class Desk:
         """End the answer under way; what it says stays. Without a model yet, its question is returned."""
         if self.busy and not self.loaded:
             return self._withdraw()
-        self._worker.stop()
+        self.worker.stop()
         return None
 
     def regenerate(self) -> None:
@@ -160,11 +167,17 @@ class Desk:
 
     def be_ready(self, event: Ready) -> None:
         """The model is there: what waits for it is asked."""
+        if not self.loaded:  # later on, the person may have chosen
+            self.context_full = event.context_full
         self.loaded = True
-        self.context_full = event.context_full
-        self._names = (event.model, event.draft)
-        if self.busy:
+        self.failure = None
+        self.names = (event.model, event.draft)
+        if self.busy and not self._requested:
             self._request()
+
+    def retune(self, event: Retuned) -> None:
+        """The target has another draft source, or K."""
+        self.names = (self.names[0], event.draft)
 
     def start(self, event: Started) -> None:
         """The answer begins; what its prompt opened belongs to it."""
@@ -221,17 +234,21 @@ class Desk:
 
     def _begin(self) -> None:
         self.conversation.answer()
-        self._tokens = []
+        self._tokens, self._requested = [], False
         if self.loaded:
             self._request()
 
     def _request(self) -> None:
-        self._opener, self._snapshot = "", None
-        self._worker.answer(self.request(), self.context_full)
+        self._opener, self._snapshot, self._requested = "", None, True
+        self.worker.answer(self.request(), self.context_full)
 
     def request(self) -> list[Message]:
         """The messages that ask for the answer under way; the last is what it says so far, if anything."""
-        messages = [Message(message.role, message.text) for message in self.conversation.path if message.text]
+        messages = [
+            Message(message.role, prompt_of(message.text, message.attachments))
+            for message in self.conversation.path
+            if message.text
+        ]
         return [*messages[:-1], replace(messages[-1], tokens=tuple(self._tokens))]
 
     def _settle(self, state: MessageState, reason: str) -> ChatMessage:
@@ -241,7 +258,7 @@ class Desk:
 
     def _stats(self, state: MessageState, reason: str) -> dict[str, Any]:
         """What is kept of an answer's numbers."""
-        model, draft = self._names
+        model, draft = self.names
         stats: dict[str, Any] = {"finish_reason": reason, "model": model, "draft": draft}
         if state in GOES_ON:
             stats["tokens"] = self._tokens
