@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple
 from typing import Any
 
 from app.chats.records import Attachment, ChatInfo, ChatMessage, Span
 
-MESSAGE = "m.seq, m.id, m.parent, m.role, m.text, m.state, m.created, m.pieces, m.spans, m.stats"
+MESSAGE = "m.id, m.parent, m.role, m.text, m.state, m.created, m.pieces, m.spans, m.stats"
 CHAT = (
     "c.id, c.title, c.created, c.updated, c.pinned, c.deleted, "
     "(SELECT count(*) FROM messages AS n WHERE n.chat = c.id), c.model, c.draft"
@@ -45,15 +44,15 @@ def of_stats(stats: Mapping[str, Any] | None) -> str | None:
     return _dump(stats) if stats else None
 
 
-def chat(row: sqlite3.Row | tuple[Any, ...]) -> ChatInfo:
+def chat(row: Sequence[Any]) -> ChatInfo:
     """The chat of a row of `CHAT`."""
     ident, title, created, updated, pinned, deleted, messages, model, draft = row
     return ChatInfo(ident, title, created, updated, bool(pinned), deleted, messages, model, draft)
 
 
-def message(row: tuple[Any, ...], attachments: Sequence[Attachment]) -> ChatMessage:
+def message(row: Sequence[Any], attachments: Sequence[Attachment]) -> ChatMessage:
     """The message of a row of `MESSAGE`."""
-    _, ident, parent, role, text, state, created, pieces, spans, stats = row
+    ident, parent, role, text, state, created, pieces, spans, stats = row
     return ChatMessage(
         id=ident,
         parent=parent,

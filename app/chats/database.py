@@ -37,6 +37,7 @@ def connect(path: Path) -> sqlite3.Connection:
             _log_ahead(connection)
             connection.execute("PRAGMA synchronous = NORMAL")
             connection.execute("PRAGMA foreign_keys = ON")
+            connection.execute("PRAGMA secure_delete = ON")  # what was removed is overwritten
             _migrate(connection, path)
         except BaseException:
             connection.close()
@@ -65,6 +66,11 @@ def reading(connection: sqlite3.Connection) -> Iterator[None]:
         yield
     finally:
         connection.execute("ROLLBACK")
+
+
+def settle(connection: sqlite3.Connection) -> None:
+    """Empty the log into the file as far as other readers let it, so that nothing removed is left there."""
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
 
 
 def copy(connection: sqlite3.Connection, source: Path, target: Path) -> None:

@@ -11,10 +11,11 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from app.chats import columns, contents, database, folding
+from app.chats import columns, database, folding, messages
 from app.chats.errors import NoSuchChat, explained, gone
 from app.chats.lease import Lease
 from app.chats.records import Attachment, ChatInfo, ChatMessage, MessageState, Role, Span
@@ -62,7 +63,7 @@ class Store:
         try:
             with store._writing():
                 store._sweep()
-                store._purge("deleted < ?", clock() - KEPT_DAYS * 86_400)
+            store._purge("deleted < ?", clock() - KEPT_DAYS * 86_400)
         except BaseException:
             store._db.close()
             raise
@@ -114,14 +115,12 @@ class Store:
 
     def messages(self, chat_id: str) -> list[ChatMessage]:
         """The messages of all branches in the order in which they came, so parents before children."""
-        rows = self._messages(chat_id)
-        if any(state == "streaming" for _, _, _, _, _, state, *_ in rows):
+        found = self._messages(chat_id)
+        if any(message.state == "streaming" for message in found):
             with self._writing():
                 self._sweep()
-            rows = self._messages(chat_id)
-        with explained(self.path):
-            attachments = contents.attached(self._db, chat_id)
-        return [columns.message(row, attachments.get(row[0], ())) for row in rows]
+            found = self._messages(chat_id)
+        return found
 
     def head(self, chat_id: str) -> int | None:
         """The message that the person looks at as the last one; None before the first."""
@@ -165,12 +164,7 @@ class Store:
         now = self._clock()
         chat = ChatInfo(chat_id or new_chat_id(), columns.one_line(title), now, now, model=model, draft=draft)
         with self._writing():
-            self._db.execute(
-                "INSERT INTO chats (id, title, folded, created, updated, touched, model, draft) "
-                f"VALUES (?, ?, ?, ?, ?, {_NEXT_TOUCH}, ?, ?)",
-                (chat.id, chat.title, folding.fold(chat.title), now, now, model, draft),
-            )
-        return chat
+            return self._create(chat)
 
     def add(
         self,
@@ -197,23 +191,20 @@ class Store:
         Raises:
             NoSuchChat: the chat or the parent is not there.
         """
-        ident = new_message_id() if message_id is None else message_id
-        now = self._clock() if created is None else created
-        text = columns.storable(text)
+        message = ChatMessage(
+            new_message_id() if message_id is None else message_id,
+            parent,
+            role,
+            columns.storable(text),
+            state,
+            self._clock() if created is None else created,
+            tuple(attachments),
+        )
         with self._writing():
-            writer = self._lease.hold() if state == "streaming" else None
-            self._db.execute(
-                "INSERT INTO messages (id, chat, parent, role, state, writer, created, text) "
-                "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                (ident, chat_id, parent, role, state, writer, now, text),
-            )
-            ((seq,),) = self._db.execute("SELECT seq FROM messages WHERE id = ?", (ident,))
-            self._db.execute("INSERT INTO folded VALUES (?, ?)", (seq, folding.fold(text)))
-            for position, attachment in enumerate(attachments):
-                contents.attach(self._db, seq, position, attachment)
+            messages.insert(self._db, chat_id, message, self._writer_of(state))
             self._touch(chat_id)
-            self._change("UPDATE chats SET head = ? WHERE id = ?", ident, chat_id)
-        return ChatMessage(ident, parent, role, text, state, now, tuple(attachments))
+            self._change("UPDATE chats SET head = ? WHERE id = ?", message.id, chat_id)
+        return message
 
     def update(
         self,
@@ -235,26 +226,40 @@ class Store:
         Raises:
             NoSuchChat: it is not there.
         """
-        text = columns.storable(text)
+        answer = ChatMessage(
+            message_id,
+            None,
+            "assistant",
+            columns.storable(text),
+            state,
+            pieces=tuple(pieces),
+            spans=tuple(spans),
+            stats=stats,
+        )
         with self._writing():
-            writer = self._lease.hold() if state == "streaming" else None
-            self._change(
-                "UPDATE messages SET text = ?, pieces = ?, state = ?, writer = ?, spans = ?, stats = ? "
-                "WHERE id = ?",
-                text,
-                columns.of_pieces(pieces),
-                state,
-                writer,
-                columns.of_spans(spans),
-                columns.of_stats(stats),
-                message_id,
-            )
-            ((seq, chat_id),) = self._db.execute(
-                "SELECT seq, chat FROM messages WHERE id = ?", (message_id,)
-            ).fetchall()
-            self._db.execute("UPDATE folded SET text = ? WHERE message = ?", (folding.fold(text), seq))
+            chat_id = messages.update(self._db, answer, self._writer_of(state))
             if state != "streaming":
                 self._touch(chat_id)
+
+    def take(self, chat: ChatInfo, tree: Sequence[ChatMessage], head: int | None) -> ChatInfo:
+        """A chat from elsewhere as a new one: everything as given, but for the ids.
+
+        Args:
+            chat: of which title, times, pin, model and draft count.
+            tree: its messages, parents before children.
+            head: the id of one of them, or None.
+        """
+        ids = {message.id: new_message_id() for message in tree}
+        with self._writing():
+            new = self._create(replace(chat, id=new_chat_id(), title=columns.one_line(chat.title)))
+            for message in tree:
+                parent = None if message.parent is None else ids[message.parent]
+                state = "interrupted" if message.state == "streaming" else message.state
+                moved = replace(message, id=ids[message.id], parent=parent, state=state)
+                messages.insert(self._db, new.id, moved, None)
+            if head is not None:
+                self._change("UPDATE chats SET head = ? WHERE id = ?", ids[head], new.id)
+        return replace(new, messages=len(tree), deleted=None)
 
     def set_head(self, chat_id: str, message_id: int | None) -> None:
         """Remember where the person is."""
@@ -283,10 +288,9 @@ class Store:
         self._set(chat_id, "deleted = NULL")
 
     def purge(self, chat_id: str) -> None:
-        """Remove a chat for good, with the files that no other chat has."""
-        with self._writing():
-            if not self._purge("id = ?", chat_id):
-                raise gone()
+        """Remove a chat for good, with the files that no other chat has; no trace stays in the file."""
+        if not self._purge("id = ?", chat_id):
+            raise gone()
 
     def backup(self, path: Path) -> None:
         """Write all there is to a new file, which is a store by itself. Others may write meanwhile.
@@ -304,13 +308,26 @@ class Store:
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        """All that is written within, or nothing; a part of what is already being written, if so."""
-        with explained(self.path):
-            if self._db.in_transaction:
-                yield
-                return
-            with database.transaction(self._db):
-                yield
+        """All that is written within, or nothing."""
+        with explained(self.path), database.transaction(self._db):
+            yield
+
+    def _create(self, chat: ChatInfo) -> ChatInfo:
+        self._db.execute(
+            "INSERT INTO chats (id, title, folded, created, updated, touched, pinned, model, draft) "
+            f"VALUES (?, ?, ?, ?, ?, {_NEXT_TOUCH}, ?, ?, ?)",
+            (
+                chat.id,
+                chat.title,
+                folding.fold(chat.title),
+                chat.created,
+                chat.updated,
+                int(chat.pinned),
+                columns.storable(chat.model),
+                columns.storable(chat.draft),
+            ),
+        )
+        return chat
 
     def _change(self, statement: str, *values: Any) -> None:
         """Change one row, which must be there."""
@@ -321,10 +338,12 @@ class Store:
         with self._writing():
             self._change(f"UPDATE chats SET {assignments} WHERE id = ?", *values, chat_id)
 
-    def _messages(self, chat_id: str) -> list[Any]:
-        return self._read(
-            f"SELECT {columns.MESSAGE} FROM messages AS m WHERE m.chat = ? ORDER BY m.seq", (chat_id,)
-        )
+    def _messages(self, chat_id: str) -> list[ChatMessage]:
+        with explained(self.path), database.reading(self._db):
+            return messages.of_chat(self._db, chat_id)
+
+    def _writer_of(self, state: MessageState) -> str | None:
+        return self._lease.hold() if state == "streaming" else None
 
     def _touch(self, chat_id: str) -> None:
         """Make a chat the latest one."""
@@ -347,7 +366,11 @@ class Store:
 
     def _purge(self, which: str, value: Any) -> int:
         """Remove chats for good; returns how many."""
-        removed = self._db.execute(f"DELETE FROM chats WHERE {which}", (value,)).rowcount
+        with self._writing():
+            removed = self._db.execute(f"DELETE FROM chats WHERE {which}", (value,)).rowcount
+            if removed:
+                messages.forget_contents(self._db)
         if removed:
-            contents.sweep(self._db)
+            with explained(self.path):
+                database.settle(self._db)
         return removed
