@@ -1,178 +1,217 @@
-"""One answer in the transcript: one widget from its first token to its last, however long it grows."""
+"""One answer in the transcript, from its first token to its last, however long it grows."""
 
 from __future__ import annotations
 
 from collections import Counter
 
-from rich.style import Style
 from rich.text import Text
-from textual.events import Click
-from textual.geometry import Size
-from textual.reactive import reactive
-from textual.selection import Selection
-from textual.strip import Strip
-from textual.widget import Widget
 
+from app.chats.records import ChatMessage, MessageState
 from app.display import neutralise
 from app.thinking import Markers, Thinking
-from app.tui import palette
+from app.tui.blocks import Blocks
+from app.tui.entry import NOTE, Entry, action, decoration, height_of
+from app.tui.markdown import codes
 from app.tui.origins import Origins, kind, tally
 from app.tui.reading import Reading
-from app.tui.rows import BLANK, CONSOLE, Row, wrap
+from app.tui.rows import BLANK, Row, wrap
+from app.tui.tape import Tape
 from mlx_spec.events import Round
 
-NOTE = Style(color=palette.MUTED)
+ENDINGS: dict[MessageState, str] = {
+    "streaming": "◌ another specchat is writing this",
+    "stopped": "■ stopped",
+    "cut": "■ cut at the length limit",
+    "interrupted": "■ interrupted: specchat ended while this was written",
+    "failed": "■ ended by an error",
+}
+UNKNOWN_ORIGINS = "the origins of these tokens were not kept"
 
 
-class Answer(Widget):
-    """Draws rows that `Reading` and `Origins` lay out. Only rows that the screen shows are drawn.
+class Answer(Entry):
+    """Its rounds are kept, and what is drawn of them is made anew when somebody looks again.
 
     Attributes:
-        text: what the model said, as it said it; what the prompt had opened is part of it.
         prompt: tokens of its prompt, and how many of them need not be read; None before that is known.
-        show_origins: show each token's origin in place of Markdown.
-        show_thought: unfold the thinking.
     """
-
-    DEFAULT_CSS = """
-    Answer {
-        width: 1fr;
-        height: auto;
-        max-width: 112;
-        margin: 0 2 1 2;
-    }
-    """
-
-    show_origins = reactive(False, layout=True)
-    show_thought = reactive(False, layout=True)
 
     def __init__(self, *, show_origins: bool = False, show_thought: bool = False) -> None:
         super().__init__()
-        self.set_reactive(Answer.show_origins, show_origins)
-        self.set_reactive(Answer.show_thought, show_thought)
-        self.text = ""
         self.prompt: tuple[int, int] | None = None
-        self._opener = ""
-        self._thinking = Thinking()
-        self._thought = Reading()
+        self._show_origins = show_origins
+        self._show_thought = show_thought
+        self._markers = Markers()
+        self._tape = Tape()
+        self._counts: Counter[str] = Counter()
         self._ended = False
         self._note = ""
-        self._counts: Counter[str] = Counter()
-        self._reading = Reading()
-        self._origins = Origins()
-        self._rows: list[Row] = []
-        self._laid_out: tuple[int, bool, bool] | None = None  # for which width and views `_rows` is right
+        self._page: _Page | None = None
+
+    @classmethod
+    def kept(cls, message: ChatMessage, markers: Markers, *, show_origins: bool) -> Answer:
+        """One out of a chat that was kept."""
+        answer = cls(show_origins=show_origins)
+        answer.message_id = message.id
+        answer._markers = Markers(markers.start, markers.end)
+        answer._tape = Tape(message.text, message.pieces)
+        answer._counts = Counter(kind(origin) for origin, _ in message.pieces)
+        answer.finish(ENDINGS.get(message.state, ""))
+        return answer
+
+    @property
+    def text(self) -> str:
+        """What the model said, as it said it; what the prompt had opened is part of it."""
+        return self._markers.opener + self._tape.text if self._tape.text else ""
+
+    @property
+    def said(self) -> str:
+        """Its text without the thinking."""
+        return self.text[self._said_from :]
+
+    @property
+    def pieces(self) -> tuple[tuple[str, str], ...]:
+        """(origin, text) in order, without what the prompt had opened."""
+        return tuple(self._tape.pieces)
+
+    def code_blocks(self) -> list[str]:
+        """The code of each fence, in order."""
+        blocks = Blocks()
+        blocks.feed(self.said)
+        blocks.finish()
+        return [code for block in blocks.closed for code in codes(block)]
 
     def expect(self, markers: Markers) -> None:
         """The answer begins; its thinking stands between `markers`."""
-        self._opener = markers.opener
-        self._thinking = Thinking(markers)
+        self._markers = markers
+        self._page = None
 
     def add(self, rounds: list[Round]) -> None:
         """Add what the engine released since the last call."""
         for event in rounds:
-            split = self._thinking.take(event)
-            self._thought.feed(neutralise(split.thought_text))
-            self._reading.feed(neutralise(split.text))
-            self._origins.feed((origin, neutralise(text)) for origin, text in event.pieces)
             self._counts.update(kind(origin) for origin in event.origins)
-            if event.text and not self.text:
-                self.text = self._opener
-            self.text += event.text
-        self._changed()
+        page = self._drawn()
+        self._tape.add(rounds)
+        page.add(rounds)
+        self.changed()
 
     def note(self, text: str) -> None:
         """Say something below the answer; nothing if empty."""
         self._note = text
-        self._changed()
+        self.changed()
 
     def finish(self, note: str = "") -> None:
         """The answer is complete; `note` says why if it is not the model that ended it."""
-        self._reading.finish()
-        self._thought.finish()
         self._ended = True
+        if self._page is not None:
+            self._page.finish()
         self.note(note)
 
-    def on_mount(self) -> None:
-        """Show what came before there was a place for it."""
-        self.call_later(self._changed)
+    def go_on(self) -> None:
+        """The answer was not complete: more comes."""
+        self._ended = False
+        self._page = None
+        self.note("")
 
-    def _changed(self) -> None:
-        self._laid_out = None
-        # Textual forgets to lay out again what was refreshed more than once before it was mounted.
-        if self.is_mounted:
-            self.refresh(layout=True)
+    @property
+    def show_origins(self) -> bool:
+        """Show each token's origin in place of Markdown."""
+        return self._show_origins
 
-    def _lay_out(self, width: int) -> list[Row]:
-        view = (width, self.show_origins, self.show_thought)
-        if self._laid_out != view:
-            self._laid_out = view
-            self._rows = self._origins.rows(width) if self.show_origins else self._read(width)
-            notes = [self._note, tally(self._counts, self.prompt) if self.show_origins and self.text else ""]
-            for note in filter(None, notes):
-                gap = [BLANK] if self._rows else []
-                self._rows = [*self._rows, *gap, *wrap(Text.assemble((note, NOTE)), width)]
-        return self._rows
+    @show_origins.setter
+    def show_origins(self, shown: bool) -> None:
+        self._show_origins = shown
+        self.changed()
 
-    def _read(self, width: int) -> list[Row]:
+    @property
+    def show_thought(self) -> bool:
+        """Unfold the thinking."""
+        return self._show_thought
+
+    @show_thought.setter
+    def show_thought(self, shown: bool) -> None:
+        self._show_thought = shown
+        self.changed()
+
+    def forget(self) -> None:
+        """Nobody needs its rows for now."""
+        super().forget()
+        if self._ended:
+            self._page = None
+
+    def estimate(self, width: int) -> int:
+        """Rows, by the length of what was said."""
+        return 1 + height_of(self.said, width)
+
+    def rows(self, width: int) -> list[Row]:
+        """The answer, or its tokens by origin, and what there is to say below."""
+        page = self._drawn()
+        rows = page.origins(width) if self._show_origins else self._read(page, width)
+        notes = [self._note]
+        if self._show_origins and self.text:
+            notes.append(tally(self._counts, self.prompt) if self._tape.told else UNKNOWN_ORIGINS)
+        for note in filter(None, notes):
+            rows = [*rows, *([BLANK] if rows else []), *wrap(Text.assemble((note, NOTE)), width)]
+        return rows
+
+    def _drawn(self) -> _Page:
+        if self._page is None:
+            self._page = _Page(self._markers)
+            self._page.add(list(self._tape.play()))
+            if self._ended:
+                self._page.finish()
+        return self._page
+
+    def _read(self, page: _Page, width: int) -> list[Row]:
         """The answer below its thinking, of which one row shows where it is folded."""
-        said = self._reading.rows(width)
-        if not self._thinking.tokens:
+        said = page.said.rows(width)
+        if not page.thinking.tokens:
             return said
-        tokens = f"{self._thinking.tokens:,} token{'s' if self._thinking.tokens > 1 else ''}"
-        if not self._thinking.unfinished:
+        tokens = f"{page.thinking.tokens:,} token{'s' if page.thinking.tokens > 1 else ''}"
+        if not page.thinking.unfinished:
             what = f"thought for {tokens}"
         elif self._ended:
             what = f"thought for {tokens}, and had not finished"
         else:
             what = f"thinking, {tokens} so far"
-        head = f"▾ {what} · F5 folds" if self.show_thought else f"▸ {what} · F5 unfolds"
-        rows = [self._mark(head)]
-        if self.show_thought:
-            rows += [*self._thought.rows(width), self._mark("▴ end of the thinking")]
-        return [*rows, self._mark(""), *said] if said else rows
+        head = f"▾ {what} · F5 folds" if self._show_thought else f"▸ {what} · F5 unfolds"
+        rows = [decoration((head, NOTE + action("thought")))]
+        if self._show_thought:
+            rows += [*page.thought.rows(width), decoration(("▴ end of the thinking", NOTE))]
+        return [*rows, decoration(), *said] if said else rows
 
-    @staticmethod
-    def _mark(text: str) -> Row:
-        """A row that is no part of a copy."""
-        return Row(Strip(Text(text, NOTE).render(CONSOLE)), end=0, joint="")
+    @property
+    def _said_from(self) -> int:
+        """Where in the text the thinking is over."""
+        text, start, end = self.text, self._markers.start, self._markers.end
+        if not text.lstrip().startswith(start):
+            return 0
+        over = text.find(end)
+        if over < 0:
+            return len(text)
+        rest = text[over + len(end) :]
+        return len(text) - len(rest.lstrip("\n"))
 
-    def on_click(self, event: Click) -> None:
-        """Unfold or fold the thinking, at its first row."""
-        if event.y == 0 and self._thinking.tokens and not self.show_origins:
-            self.show_thought = not self.show_thought
 
-    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        """Rows at `width` cells."""
-        return len(self._lay_out(width))
+class _Page:
+    """What is drawn of an answer: it grows with it."""
 
-    def render_line(self, y: int) -> Strip:
-        """Row `y` of the content."""
-        width = self.content_size.width
-        rows = self._lay_out(width)
-        strip = rows[y].strip if y < len(rows) else BLANK.strip
-        strip = strip.adjust_cell_length(width).apply_style(self.rich_style)
-        if self.text_selection is not None and (span := self.text_selection.get_span(y)) is not None:
-            strip = self._select(strip, *span)
-        return strip.apply_offsets(0, y)
+    def __init__(self, markers: Markers) -> None:
+        self.thinking = Thinking(markers)
+        self.thought = Reading()
+        self.said = Reading()
+        self._origins = Origins()
 
-    def _select(self, strip: Strip, start: int, end: int) -> Strip:
-        style = self.screen.get_component_rich_style("screen--selection")
-        text = Text.assemble(*((segment.text, segment.style or Style()) for segment in strip))
-        text.stylize(style, start, len(text) if end == -1 else end)
-        return Strip(text.render(self.app.console))
+    def add(self, rounds: list[Round]) -> None:
+        for event in rounds:
+            split = self.thinking.take(event)
+            self.thought.feed(neutralise(split.thought_text))
+            self.said.feed(neutralise(split.text))
+            self._origins.feed((origin, neutralise(text)) for origin, text in event.pieces)
 
-    def get_selection(self, selection: Selection) -> tuple[str, str] | None:
-        """The selected text: lines as the model broke them, not as the screen did; no decoration."""
-        copied = ""
-        for y, row in enumerate(self._rows):
-            if (span := selection.get_span(y)) is None:
-                continue
-            start, end = span
-            text = row.strip.text[: row.end][: None if end == -1 else end][max(start, row.start) :]
-            copied += (text.rstrip() if row.joint == "\n" else text) + row.joint
-        return copied.rstrip(), "\n"
+    def finish(self) -> None:
+        self.add([Round(finish_reason="stop")])
+        self.thought.finish()
+        self.said.finish()
 
-    def selection_updated(self, selection: Selection | None) -> None:
-        """Draw it."""
-        self.refresh()
+    def origins(self, width: int) -> list[Row]:
+        return self._origins.rows(width)

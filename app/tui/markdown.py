@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from dataclasses import replace
 from typing import ClassVar
 
 from markdown_it import MarkdownIt
@@ -71,6 +72,13 @@ def render(block: Block, width: int) -> list[Row]:
     return rows
 
 
+def codes(block: Block) -> list[str]:
+    """The code in a block: its own, or that of fences within lists and quotes."""
+    if block.language is not None:
+        return [block.text]
+    return [token.content.rstrip("\n") for token in _PARSER.parse(block.text) if token.type == "fence"]
+
+
 def _keeps(rows: list[Row], text: str) -> bool:
     """Every letter and digit of `text` shows: layouts leave out what is nested too deep or has no room."""
     shown = Counter("".join(row.strip.text for row in rows))
@@ -85,7 +93,10 @@ def _written(text: str, width: int) -> list[Row]:
 
 def label(language: str, width: int) -> list[Row]:
     """What stands above code."""
-    return fold(Text(language, LABEL), width, style=LABEL, margin=MARGIN) if language else []
+    if not language:
+        return []
+    text = Text.assemble(language, style=LABEL)
+    return [replace(row, end=0, joint="") for row in fold(text, width, style=LABEL, margin=MARGIN)]
 
 
 def code(line: Text, width: int) -> list[Row]:

@@ -11,7 +11,7 @@ class Page:
     """What the transcript shows of a conversation.
 
     Attributes:
-        answer: the widget of the answer under way, or None.
+        answer: what is drawn of the answer under way, or None.
         origins, thoughts: answers show each token's origin; they show their thinking.
     """
 
@@ -26,19 +26,26 @@ class Page:
         """Bring the transcript to where the conversation is."""
         path, before = conversation.path, self._shown
         self._shown = [message.id for message in path]
-        news = path[len(before) :]
-        if self._shown[: len(before)] == before and [message.role for message in news] == [
-            "user",
-            "assistant",
-        ]:
-            self.answer = self._transcript.ask(
-                news[0].text, show_origins=self.origins, show_thought=self.thoughts
-            )
-        elif self._shown != before or (conversation.under_way is not None and self.answer is None):
-            self._transcript.open(path, conversation.branches())
-            self._transcript.show_origins(self.origins)
+        under_way = conversation.under_way
+        if self._shown == before and (under_way is None or self.answer is not None):
+            return
+        views = {"show_origins": self.origins, "show_thought": self.thoughts}
+        if self._shown[:-2] == before and under_way is not None:
+            # The chat goes on at its end, where notices may stand.
+            self.answer = self._transcript.ask(path[-2].text, path[-2].attachments, **views)
+            self._transcript.messages[-2].message_id = path[-2].id
+        else:
+            known = {message.message_id: message for message in self._transcript.answers}
+            settled = [message for message in path if message != under_way or message.id in known]
+            self._transcript.open(settled, conversation.branches(), show_origins=self.origins)
             self._transcript.show_thoughts(self.thoughts)
-            self.answer = self._transcript.last_answer if conversation.under_way is not None else None
+            if under_way is None:
+                self.answer = None
+                return
+            self.answer = known.get(under_way.id) or self._transcript.begin(**views)
+            self.answer.go_on()
+        self.answer.message_id = path[-1].id
+        self.answer.branch = conversation.branches().get(path[-1].id)
 
     def end(self, note: str) -> None:
         """The answer under way has ended; `note` says how, unless the model ended it."""

@@ -13,7 +13,6 @@ from screenplay import Scripted, rounds, speculative, worker_for
 
 from app.events import Failed, Ready
 from app.template import Message
-from app.tui.answer import Answer
 from app.tui.app import Chat
 from app.tui.status import State
 from app.tui.transcript import Transcript
@@ -73,7 +72,7 @@ async def test_esc_before_the_first_word_takes_the_prompt_back() -> None:
         await driver.pilot.press("escape")
         await driver.until(lambda: driver.prompt.text == "First?\n\nhm")
         await driver.see("■ stopped")
-        assert not driver.transcript.query(Answer), "the transcript shows what the model is told"
+        assert not driver.transcript.messages, "the transcript shows what the model is told"
         assistant.going.set()
         await driver.ask("Second?")
         await driver.see("Second answer.")
@@ -240,7 +239,7 @@ async def test_control_codes_and_markup_of_the_model_are_shown_and_not_obeyed() 
         await driver.pilot.press("f2")
         await driver.see("␛[31mred␛[0m", "[bold]b[/bold]", "[x](y)")
         assert not any(ord(c) < 32 or 127 <= ord(c) < 160 for c in driver.screen.replace("\n", ""))
-        assert driver.app.query_one(Answer).text == "".join([*evil, "\n\n", "tail"])
+        assert driver.transcript.answers[0].text == "".join([*evil, "\n\n", "tail"])
 
 
 async def test_names_out_of_files_are_shown_and_not_obeyed() -> None:

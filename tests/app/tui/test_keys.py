@@ -9,11 +9,10 @@ import pytest
 from driver import chat
 from screenplay import Scripted, rounds
 from textual import events
-from textual.geometry import Offset
 from textual.selection import Selection
 
-from app.tui.answer import Answer
 from app.tui.status import State
+from app.tui.transcript import Transcript
 
 
 async def test_enter_sends_and_other_keys_break_the_line() -> None:
@@ -98,9 +97,9 @@ async def test_ctrl_c_copies_a_selection_and_says_what_happened(monkeypatch: pyt
     async with chat(Scripted([rounds("Some words to copy, ", "`code` too.")])) as driver:
         await driver.ask("Go.")
         await driver.see("to copy", "○ ready")
-        await driver.pilot.mouse_down(Answer, offset=(5, 0))
-        await driver.pilot.hover(Answer, offset=(17, 0))
-        await driver.pilot.mouse_up(Answer, offset=(17, 0))
+        await driver.pilot.mouse_down(Transcript, offset=(7, 3))
+        await driver.pilot.hover(Transcript, offset=(19, 3))
+        await driver.pilot.mouse_up(Transcript, offset=(19, 3))
         await driver.pilot.press("ctrl+c")
         await driver.see("Sent 13 characters to the terminal's")
         assert driver.app.clipboard == "words to copy"
@@ -111,8 +110,8 @@ async def test_a_copy_of_code_has_no_margin_and_no_breaks_of_the_screen() -> Non
     async with chat(Scripted([rounds(f"```python\ndef f():\n    {long}\n```\n")])) as driver:
         await driver.ask("Go.")
         await driver.see("def f", "○ ready")
-        copied = driver.app.query_one(Answer).get_selection(Selection(Offset(0, 1), None))
-        assert copied == (f"def f():\n    {long}", "\n")
+        copied = driver.transcript.get_selection(Selection(None, None))
+        assert copied == (f"Go.\n\ndef f():\n    {long}", "\n")
 
 
 @pytest.mark.parametrize("key", ["ctrl+q", "ctrl+d"])

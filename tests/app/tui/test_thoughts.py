@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from driver import chat
 from screenplay import Scripted, rounds
-from textual.geometry import Offset
 from textual.selection import Selection
 
 from app.template import Message
 from app.thinking import Markers
-from app.tui.answer import Answer
+from app.tui.transcript import Transcript
 
 THOUGHT = ("<think>", "\nWell, [b]hm[/b]", ".</th", "ink>", "\n\n", "Yes.")
 
@@ -26,11 +25,11 @@ async def test_thinking_is_folded_to_one_line_that_a_key_or_a_click_unfolds() ->
         await driver.see("▾ thought for 4 tokens · F5 folds", "Well, [b]hm[/b].", "▴ end of the thinking")
         await driver.pilot.press("f5")
         await driver.until(lambda: "Well" not in driver.screen)
-        await driver.pilot.click(Answer, offset=(3, 0))
+        await driver.pilot.click(Transcript, offset=(5, 3))
         await driver.see("Well, [b]hm[/b].")
-        await driver.pilot.click(Answer, offset=(3, 0))
+        await driver.pilot.click(Transcript, offset=(5, 3))
         await driver.until(lambda: "Well" not in driver.screen)
-        assert driver.app.query_one(Answer).get_selection(Selection(Offset(0, 0), None)) == ("Yes.", "\n")
+        assert driver.transcript.get_selection(Selection(None, None)) == ("Go.\n\nYes.", "\n")
         await driver.ask("And?")
         await driver.see("Again.")
     assert assistant.asked[1][1] == Message("assistant", "".join(THOUGHT)), "the template strips it itself"
