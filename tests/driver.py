@@ -28,7 +28,7 @@ class Driver:
 
     @property
     def state(self) -> State:
-        return self.app.facts.state
+        return self.app.stage.facts.state
 
     @property
     def prompt(self) -> Prompt:

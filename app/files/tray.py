@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
 
 from app.chats.records import Attachment
 from app.errors import UsageError
 from app.files.reading import read, size
+from models.locations import expanded
 
 _MENTION = re.compile(r'(?<!\S)@(?:"([^"\n]+)"|(\S+))')
 
@@ -41,7 +41,7 @@ class Tray:
         """
         if not self.files:
             raise UsageError("No file waits for a question.", "/attach PATH puts one there.")
-        whole = str(Path.cwd() / os.path.expanduser(path))
+        whole = str(Path.cwd() / expanded(path))
         gone = [file for file in self.files if not path or path == Path(file.path).name or whole == file.path]
         if not gone:
             names = ", ".join(Path(file.path).name for file in self.files)
@@ -77,4 +77,4 @@ def told(file: Attachment) -> str:
 
 
 def _is_there(name: str) -> bool:
-    return bool(name) and Path(os.path.expanduser(name)).is_file()
+    return bool(name) and expanded(name).is_file()

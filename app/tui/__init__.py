@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ def run(settings: Settings) -> int:
     """
     from app.worker import Worker
 
-    return chat(Worker(load, settings))
+    return chat(Worker(load, replace(settings, details=True)))
 
 
 def load(settings: Settings, progress: Progress) -> Assistant:

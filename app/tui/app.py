@@ -1,4 +1,4 @@
-"""The chat screen: it turns keys into requests and the engine's events into words."""
+"""The chat screen: it leads each key, line and event to the room that deals with it."""
 
 from __future__ import annotations
 
@@ -7,57 +7,26 @@ import os
 import signal
 import time
 from collections.abc import Callable
-from dataclasses import replace
 
-from rich.text import Text
 from textual import events
 from textual.app import App, ComposeResult
 from textual.binding import Binding
 from textual.containers import Horizontal
 
-from app.desk import Desk, Question
-from app.display import neutralise
-from app.events import (
-    Emitted,
-    Event,
-    Failed,
-    Finished,
-    Loading,
-    Measured,
-    Prefilled,
-    Ready,
-    Snapshot,
-    Started,
-    Warned,
-)
-from app.tui import origins, palette
-from app.tui.clipboard import copy_to_system
-from app.tui.page import Page
-from app.tui.panel import History, Insight, Panel
+from app.commands import BY_NAME, COMMANDS, Call, read
+from app.desk import Desk
+from app.tui import palette
+from app.tui.calls import Calls
+from app.tui.hearing import Hearing
 from app.tui.prompt import Prompt
-from app.tui.status import Facts, Sentence, State, StatusLine
-from app.tui.transcript import Notice, Transcript
-from app.tui.verdict import Banner
+from app.tui.stage import Stage
 from app.worker import Worker
 from mlx_spec.errors import SpecError
 
-PANEL_FROM = 120  # columns
 DRAIN_EVERY = 0.1  # seconds
 QUIT_WITHIN = 2.0  # seconds between two Ctrl+C
-
-ENDINGS = {
-    "interrupt": "■ stopped",
-    "length": "■ cut at the length limit; --max-tokens raises it",
-    "error": "■ ended by an error",
-}
-WHEN_FULL = {
-    "drop": "When the context is full, the oldest turns now go. Enter sends.",
-    "stop": "When the context is full, the prompt now waits for you.",
-}
-DROP = (
-    "Shorten it. Or press F4, then Enter: the oldest turns stay on this screen, "
-    "but the model is no longer told them."
-)
+# Keys whose way depends on what goes on; the others call a command of the table.
+OWN_KEYS = {"escape", "ctrl+q"}
 
 
 class Chat(App[int]):
@@ -65,8 +34,7 @@ class Chat(App[int]):
 
     Attributes:
         desk: the open chat.
-        page: what the transcript shows of it; there from mounting on.
-        facts: what the status line shows.
+        stage: the widgets.
     """
 
     TITLE = "specchat"
@@ -82,12 +50,13 @@ class Chat(App[int]):
         Binding("escape", "stop", "Stop", priority=True),
         Binding("ctrl+c", "interrupt", "Copy, stop or quit", priority=True),
         Binding("ctrl+q", "quit", "Quit", priority=True),
-        Binding("f2", "origins", "Tokens by origin", priority=True),
-        Binding("f3", "insight", "What was measured", priority=True),
-        Binding("f4", "drop", "Leave the oldest turns out", priority=True),
-        Binding("f5", "thoughts", "Thinking", priority=True),
         Binding("pageup", "scroll(-1)", "Scroll back", priority=True),
         Binding("pagedown", "scroll(1)", "Scroll on", priority=True),
+        *(
+            Binding(command.key, f"call('{command.name}')", command.summary, priority=True)
+            for command in COMMANDS
+            if command.key and command.key not in OWN_KEYS
+        ),
     ]
 
     def __init__(self, worker: Worker, *, clock: Callable[[], float] = time.monotonic) -> None:
@@ -96,29 +65,26 @@ class Chat(App[int]):
         self._worker = worker
         self._clock = clock
         self.desk = Desk(worker)
-        self.stage: Stage
-        self._hearing: Hearing
-        self._calls: Calls
+        self.stage = Stage(self, self.desk)
+        self._hearing = Hearing(self.stage)
+        self._calls = Calls(self)
         self._asked_to_quit = -QUIT_WITHIN
 
     def compose(self) -> ComposeResult:
         """Transcript, prompt, status."""
         with Horizontal():
-            yield Transcript()
-            yield Panel()
-        yield Banner()
-        yield Slip()
-        yield Prompt()
-        yield StatusLine()
-        yield Sentence()
+            yield self.stage.transcript
+            yield self.stage.panel
+        yield self.stage.banner
+        yield self.stage.slip
+        yield self.stage.prompt
+        yield self.stage.line
+        yield self.stage.sentence
 
     def on_mount(self) -> None:
         """Show the first frame, and only then load."""
         self.register_theme(palette.THEME)
         self.theme = palette.THEME.name
-        self.stage = Stage(self, self.desk)
-        self._hearing = Hearing(self.stage)
-        self._calls = Calls(self)
         self.stage.prompt.focus()
         self.stage.show_status()
         self.set_interval(DRAIN_EVERY, self.drain)

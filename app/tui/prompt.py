@@ -55,6 +55,15 @@ class Prompt(TextArea):
         """Show who answers: names, which may come out of a file, are no markup and no control codes."""
         self.border_title = Content(neutralise(f"{model} · draft: {draft}"))
 
+    def accept(self) -> None:
+        """What was sent is taken."""
+        self.clear()
+
+    def write(self, text: str) -> None:
+        """Put `text` in place of all that is written."""
+        self.load_text(text)
+        self.move_cursor(self.document.end)
+
     def give_back(self, text: str) -> None:
         """Put `text` back above whatever was typed since."""
         self.load_text("\n\n".join(filter(None, (text, self.text))))

@@ -1,4 +1,4 @@
-"""What lies between transcript and prompt: questions that wait, the question being edited, files that go along."""
+"""What lies above the prompt: questions that wait, files that go along, the question being edited."""
 
 from __future__ import annotations
 

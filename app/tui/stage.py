@@ -1,4 +1,4 @@
-"""What stands around the transcript, kept true: status, panel, banner, prompt; and the program's own words."""
+"""What stands around the transcript, kept true; and the program's own words."""
 
 from __future__ import annotations
 
@@ -40,8 +40,13 @@ class Stage:
     def __init__(self, app: App[int], desk: Desk) -> None:
         self._app = app
         self.desk = desk
-        self.transcript = app.query_one(Transcript)
-        self.prompt = app.query_one(Prompt)
+        self.transcript = Transcript()
+        self.panel = Panel()
+        self.banner = Banner()
+        self.slip = Slip()
+        self.prompt = Prompt()
+        self.line = StatusLine()
+        self.sentence = Sentence()
         self.page = Page(self.transcript)
         self.facts = Facts()
         self.history = History()
@@ -89,7 +94,7 @@ class Stage:
         waiting = [f"◌ waits: {_line(question.text)}" for question in self.desk.waiting]
         files = [f"+ {told(file)}" for file in self.desk.tray.files]
         editing = ["✎ Enter asks this anew, as a branch. Esc leaves it."] if self.editing is not None else []
-        self._app.query_one(Slip).items = (*waiting, *files, *editing)
+        self.slip.items = (*waiting, *files, *editing)
 
     # Words
 
@@ -140,16 +145,15 @@ class Stage:
 
     def show_status(self) -> None:
         """Draw the status anew."""
-        self._app.query_one(StatusLine).facts = self.facts
+        self.line.facts = self.facts
         self.show_insight()
-        sentence = self._app.query_one(Sentence)
-        sentence.text = origins.legend() if self.page.origins else Text(self._doing)
+        self.sentence.text = origins.legend() if self.page.origins else Text(self._doing)
 
     # The panel
 
     def turn_panel(self) -> None:
         """Show or hide the side panel, whatever the width."""
-        self._panel = not self._app.query_one(Panel).display
+        self._panel = not self.panel.display
         self.show_insight()
 
     def fit(self, width: int) -> None:
@@ -159,11 +163,11 @@ class Stage:
 
     def show_insight(self) -> None:
         """Draw panel and banner anew."""
-        panel, now = self._app.query_one(Panel), self.facts.snapshot
-        panel.display = self._wide if self._panel is None else self._panel
+        now = self.facts.snapshot
+        self.panel.display = self._wide if self._panel is None else self._panel
         if now is not None:
-            self._app.query_one(Banner).verdict = now.verdict
-            panel.insight = Insight(now, self.history, self.history.rounds)
+            self.banner.verdict = now.verdict
+            self.panel.insight = Insight(now, self.history, self.history.rounds)
 
 
 def _line(text: str) -> str:
