@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 from app.chats.records import Attachment
 from app.errors import UsageError
+from app.files.mentions import mentions
+from app.files.names import path_of
 from app.files.reading import read, size
-from models.locations import expanded
-
-_MENTION = re.compile(r'(?<!\S)@(?:"([^"\n]+)"|(\S+))')
 
 
 class Tray:
@@ -23,7 +21,7 @@ class Tray:
     def __init__(self) -> None:
         self.files: list[Attachment] = []
 
-    def put(self, path: str) -> Attachment:
+    def put(self, path: str | Path) -> Attachment:
         """Read a file; what the same path held before goes.
 
         Raises:
@@ -41,7 +39,7 @@ class Tray:
         """
         if not self.files:
             raise UsageError("No file waits for a question.", "/attach PATH puts one there.")
-        whole = str(Path.cwd() / expanded(path))
+        whole = str(path_of(path, Path.cwd()))
         gone = [file for file in self.files if not path or path == Path(file.path).name or whole == file.path]
         if not gone:
             names = ", ".join(Path(file.path).name for file in self.files)
@@ -52,18 +50,13 @@ class Tray:
     def take(self, question: str) -> tuple[Attachment, ...]:
         """The files of a question, which names more of them or none; the tray is empty afterwards.
 
-        Words with an @ that name no file are words.
-
         Raises:
             FileError: a file that is named cannot be attached; the tray is as it was.
         """
         before = self.files
         try:
-            for quoted, bare in _MENTION.findall(question):
-                # A sentence may end behind a path.
-                named = [name for name in (quoted or bare, bare.rstrip(".,;:!?)")) if _is_there(name)]
-                if named:
-                    self.put(named[0])
+            for mention in mentions(question, Path.cwd()):
+                self.put(mention.path)
         except BaseException:
             self.files = before
             raise
@@ -74,7 +67,3 @@ class Tray:
 def told(file: Attachment) -> str:
     """A file in a few words: its name and size."""
     return f"{Path(file.path).name} ({size(file)})"
-
-
-def _is_there(name: str) -> bool:
-    return bool(name) and expanded(name).is_file()

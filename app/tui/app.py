@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
 import time
 from collections.abc import Callable
 
 from textual import events
-from textual.app import App, ComposeResult
+from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Horizontal
 
 from app.commands import BY_NAME, COMMANDS, Call, read
 from app.desk import Desk
-from app.tui import palette
 from app.tui.calls import Calls
 from app.tui.hearing import Hearing
 from app.tui.prompt import Prompt
 from app.tui.stage import Stage
+from app.tui.terminal import TerminalApp
 from app.worker import Worker
 from mlx_spec.errors import SpecError
 
@@ -29,7 +28,7 @@ QUIT_WITHIN = 2.0  # seconds between two Ctrl+C
 OWN_KEYS = {"escape", "ctrl+q"}
 
 
-class Chat(App[int]):
+class Chat(TerminalApp):
     """One desk on a screen.
 
     Attributes:
@@ -60,8 +59,7 @@ class Chat(App[int]):
     ]
 
     def __init__(self, worker: Worker, *, clock: Callable[[], float] = time.monotonic) -> None:
-        # Without colour, Textual draws in the terminal's own two; otherwise in shades of grey.
-        super().__init__(ansi_color=True if os.environ.get("NO_COLOR") is not None else None)
+        super().__init__()
         self._worker = worker
         self._clock = clock
         self.desk = Desk(worker)
@@ -83,8 +81,6 @@ class Chat(App[int]):
 
     def on_mount(self) -> None:
         """Show the first frame, and only then load."""
-        self.register_theme(palette.THEME)
-        self.theme = palette.THEME.name
         self.stage.prompt.focus()
         self.stage.show_status()
         self.set_interval(DRAIN_EVERY, self.drain)
@@ -128,8 +124,8 @@ class Chat(App[int]):
         self._calls.run(Call(BY_NAME[name]))
 
     def action_stop(self) -> None:
-        """Leave an edit; else take back what waits, the latest first; else end the answer under way."""
-        if self.stage.leave_edit():
+        """Close what is open; else take back what waits, the latest first; else end the answer under way."""
+        if self.stage.prompt.dismiss() or self.stage.leave_edit():
             return
         if (waiting := self.desk.take_back()) is not None:
             self.stage.give_back(waiting)
