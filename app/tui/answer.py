@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Iterator
 
 from rich.text import Text
 
 from app.chats.records import ChatMessage, MessageState
 from app.display import neutralise
-from app.thinking import Markers, Thinking
+from app.thinking import Markers, Piece, Thinking
 from app.tui.blocks import Blocks
 from app.tui.entry import NOTE, Entry, action, decoration, height_of
 from app.tui.markdown import codes
@@ -42,7 +43,6 @@ class Answer(Entry):
         self._show_thought = show_thought
         self._markers = Markers()
         self._tape = Tape()
-        self._counts: Counter[str] = Counter()
         self._ended = False
         self._note = ""
         self._page: _Page | None = None
@@ -54,7 +54,6 @@ class Answer(Entry):
         answer.message_id = message.id
         answer._markers = Markers(markers.start, markers.end)
         answer._tape = Tape(message.text, message.pieces)
-        answer._counts = Counter(kind(origin) for origin, _ in message.pieces)
         answer.finish(ENDINGS.get(message.state, ""))
         return answer
 
@@ -87,8 +86,6 @@ class Answer(Entry):
 
     def add(self, rounds: list[Round]) -> None:
         """Add what the engine released since the last call."""
-        for event in rounds:
-            self._counts.update(kind(origin) for origin in event.origins)
         page = self._drawn()
         self._tape.add(rounds)
         page.add(rounds)
@@ -145,10 +142,10 @@ class Answer(Entry):
     def rows(self, width: int) -> list[Row]:
         """The answer, or its tokens by origin, and what there is to say below."""
         page = self._drawn()
-        rows = page.origins(width) if self._show_origins else self._read(page, width)
+        rows = page.origins(self._tape).rows(width) if self._show_origins else self._read(page, width)
         notes = [self._note]
         if self._show_origins and self.text:
-            notes.append(tally(self._counts, self.prompt) if self._tape.told else UNKNOWN_ORIGINS)
+            notes.append(self._tally() if self._tape.told else UNKNOWN_ORIGINS)
         for note in filter(None, notes):
             rows = [*rows, *([BLANK] if rows else []), *wrap(Text.assemble((note, NOTE)), width)]
         return rows
@@ -156,10 +153,16 @@ class Answer(Entry):
     def _drawn(self) -> _Page:
         if self._page is None:
             self._page = _Page(self._markers)
-            self._page.add(list(self._tape.play()))
+            self._page.add(self._tape.play())
             if self._ended:
                 self._page.finish()
         return self._page
+
+    def _tally(self) -> str:
+        counts: Counter[str] = Counter()
+        for origin, count in self._tape.counts.items():
+            counts[kind(origin)] += count
+        return tally(counts, self.prompt)
 
     def _read(self, page: _Page, width: int) -> list[Row]:
         """The answer below its thinking, of which one row shows where it is folded."""
@@ -199,19 +202,27 @@ class _Page:
         self.thinking = Thinking(markers)
         self.thought = Reading()
         self.said = Reading()
-        self._origins = Origins()
+        self._origins: Origins | None = None  # until somebody looks at them
 
-    def add(self, rounds: list[Round]) -> None:
+    def add(self, rounds: Iterable[Round]) -> None:
         for event in rounds:
             split = self.thinking.take(event)
             self.thought.feed(neutralise(split.thought_text))
             self.said.feed(neutralise(split.text))
-            self._origins.feed((origin, neutralise(text)) for origin, text in event.pieces)
+            if self._origins is not None:
+                self._origins.feed(_harmless(event.pieces))
 
     def finish(self) -> None:
         self.add([Round(finish_reason="stop")])
         self.thought.finish()
         self.said.finish()
 
-    def origins(self, width: int) -> list[Row]:
-        return self._origins.rows(width)
+    def origins(self, tape: Tape) -> Origins:
+        if self._origins is None:
+            self._origins = Origins()
+            self._origins.feed(_harmless(tape.pieces))
+        return self._origins
+
+
+def _harmless(pieces: Iterable[Piece]) -> Iterator[Piece]:
+    return ((origin, neutralise(text)) for origin, text in pieces)

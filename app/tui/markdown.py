@@ -147,9 +147,11 @@ class _Markdown(rich_markdown.Markdown):
     }
 
     def __init__(self, text: str) -> None:
-        super().__init__("", hyperlinks=False)
+        # Not rich's own, which makes another parser for every block.
         self.markup = text
         self.parsed = [_keep_line_breaks(token) for token in _PARSER.parse(text)]
+        self.code_theme, self.justify, self.style, self.hyperlinks = "", None, "none", False
+        self.inline_code_lexer, self.inline_code_theme = None, ""
 
 
 def _keep_line_breaks(token: Token) -> Token:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 
+from app.thinking import Piece
 from mlx_spec.events import Round
 
 
@@ -15,23 +17,22 @@ class Tape:
         text: all of it.
     """
 
-    def __init__(self, text: str = "", pieces: Iterable[tuple[str, str]] = ()) -> None:
+    def __init__(self, text: str = "", pieces: Sequence[Piece] = ()) -> None:
         """Args:
         text: of an answer that is there already.
-        pieces: (origin, text) of it, if they are known; each stands for a round.
+        pieces: (origin, text) of it, if they are known; each stands for a round of one token.
         """
-        self.text = ""
+        self.text = text
+        self._before = pieces
         self._names: list[str] = []  # of origins
         self._origins = array("B")  # of pieces
         self._lengths = array("I")
         self._pieces = array("H")  # of rounds
         self._tokens = array("H")
-        for piece in pieces:
-            self.add([Round([0], [piece[0]], [piece])])
-        if text and not self._lengths:
-            self.text = text
+        self._counts: Counter[str] = Counter()
+        self._start = len(text)  # of what the arrays speak of
 
-    def add(self, rounds: list[Round]) -> None:
+    def add(self, rounds: Iterable[Round]) -> None:
         """Go on with more rounds."""
         for event in rounds:
             for origin, text in event.pieces:
@@ -41,17 +42,23 @@ class Tape:
                 self._lengths.append(len(text))
             self._pieces.append(len(event.pieces))
             self._tokens.append(len(event.tokens))
-        self.text += "".join(event.text for event in rounds)
+            self._counts.update(event.origins)
+            self.text += event.text
 
     @property
     def told(self) -> bool:
         """The origins are known."""
-        return bool(self._lengths) or not self.text
+        return bool(self._before) or not self._start
 
     @property
-    def pieces(self) -> list[tuple[str, str]]:
+    def counts(self) -> Counter[str]:
+        """Tokens by origin."""
+        return self._counts + Counter(origin for origin, _ in self._before)
+
+    @property
+    def pieces(self) -> list[Piece]:
         """(origin, text) in order."""
-        made, at = [], 0
+        made, at = list(self._before), self._start
         for origin, length in zip(self._origins, self._lengths, strict=True):
             made.append((self._names[origin], self.text[at : at + length]))
             at += length
@@ -60,9 +67,10 @@ class Tape:
     def play(self) -> Iterator[Round]:
         """The rounds again, with token ids of 0."""
         if not self.told:
-            yield Round([], [], [("plain", self.text)])
-            return
-        pieces, at = self.pieces, 0
+            yield Round([], [], [("plain", self.text[: self._start])])
+        for piece in self._before:
+            yield Round([0], [], [piece])
+        pieces, at = self.pieces, len(self._before)
         for count, tokens in zip(self._pieces, self._tokens, strict=True):
             yield Round([0] * tokens, [], pieces[at : at + count])
             at += count
