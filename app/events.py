@@ -8,11 +8,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from app.errors import exit_code, sentence
-from app.memory import Memory, shown
+from app.memory import Memory
 from app.thinking import Markers
 from mlx_spec.errors import PromptTooLong, SpecError
 from mlx_spec.events import FinishReason, Round
 from mlx_spec.verdict.diagnose import Verdict
+from models.amount import in_bytes
 
 
 @dataclass(frozen=True)
@@ -171,10 +172,11 @@ class Switched:
     @property
     def sentence(self) -> str:
         """Memory before and after, for the screen."""
+        before, freed, after = self.before, self.freed, self.after
         return (
-            f"Memory of the models: {shown(self.before.active)} before, {shown(self.freed.active)} between, "
-            f"{shown(self.after.active)} now (peak {shown(self.after.peak)}; "
-            f"the whole program {shown(self.before.process)}, then {shown(self.after.process)})."
+            f"Memory of the models: {in_bytes(before.active)} before, {in_bytes(freed.active)} between, "
+            f"{in_bytes(after.active)} now (peak {in_bytes(after.peak)}; "
+            f"the whole program {in_bytes(before.process)}, then {in_bytes(after.process)})."
         )
 
 

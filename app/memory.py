@@ -50,11 +50,3 @@ def _resident() -> int:
         asked = ["ps", "-o", "rss=", "-p", str(os.getpid())]
         return int(subprocess.run(asked, capture_output=True, timeout=2, check=True).stdout) * 1024
     return 0
-
-
-def shown(nbytes: float) -> str:
-    """Bytes for people: decimal, as disks and downloads are counted."""
-    for unit, size in (("GB", 1e9), ("MB", 1e6), ("KB", 1e3)):
-        if nbytes >= size:
-            return f"{nbytes / size:.1f} {unit}" if nbytes < 100 * size else f"{nbytes / size:.0f} {unit}"
-    return f"{nbytes:.0f} bytes"
