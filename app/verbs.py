@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from app.desk import Desk
 from app.errors import UsageError
+from app.files.names import unquoted
 from app.files.tray import told
 
 Verb = Callable[[Desk, str], str]
@@ -51,11 +52,11 @@ def _drop(desk: Desk, _: str) -> str:
 
 
 def _attach(desk: Desk, path: str) -> str:
-    return f"Goes with your next question: {told(desk.tray.put(path))}."
+    return f"Goes with your next question: {told(desk.tray.put(unquoted(path)))}."
 
 
 def _detach(desk: Desk, path: str) -> str:
-    return f"Left out again: {', '.join(map(told, desk.tray.remove(path)))}."
+    return f"Left out again: {', '.join(map(told, desk.tray.remove(unquoted(path))))}."
 
 
 def _files(desk: Desk, _: str) -> str:
