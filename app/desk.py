@@ -11,10 +11,12 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from app.chats.conversation import GOES_ON, Conversation
-from app.chats.records import Attachment, ChatMessage, MessageState
-from app.events import Emitted, Failed, Finished, Ready, Retuned, Snapshot, Started
+from app.chats.records import Attachment, ChatInfo, ChatMessage, MessageState
+from app.chats.store import new_message_id
+from app.events import Emitted, Event, Failed, Finished, Ready, Retuned, Snapshot, Started
 from app.files.prompt import prompt_of
 from app.files.tray import Tray
+from app.shelf import Shelf
 from app.template import Message
 from app.worker import Worker
 from mlx_spec.errors import SpecError
@@ -30,11 +32,16 @@ class Question:
     files: tuple[Attachment, ...] = ()
 
 
+def _conversation(messages: Sequence[ChatMessage] = (), head: int | None = None) -> Conversation:
+    return Conversation(messages, head, ids=iter(new_message_id, None))
+
+
 class Desk:
     """The open chat and who answers it.
 
     Attributes:
         worker: that answers.
+        shelf: where it is kept.
         conversation: what was said.
         tray: files for the next question.
         waiting: questions that are asked when the answers before them have ended, in order.
@@ -44,9 +51,10 @@ class Desk:
         names: of the target and the draft source, for people.
     """
 
-    def __init__(self, worker: Worker) -> None:
+    def __init__(self, worker: Worker, shelf: Shelf) -> None:
         self.worker = worker
-        self.conversation = Conversation()
+        self.shelf = shelf
+        self.conversation = _conversation()
         self.tray = Tray()
         self.waiting: list[Question] = []
         self.context_full = "stop"
@@ -104,7 +112,7 @@ class Desk:
             SpecError: there is no model, or an answer is under way.
         """
         self._need_rest()
-        self.conversation.edit(question_id, text)
+        self.shelf.add(self.conversation.edit(question_id, text))
         self._begin()
 
     def go_on(self) -> None:
@@ -122,7 +130,7 @@ class Desk:
                 "The answer is complete: its model ended it.", "Ask for more, or /regenerate for another."
             )
         if last[0].text and last[0].role == "assistant":
-            self.conversation.go_on()
+            self.shelf.progress(self.conversation.go_on())
             self._tokens = list((last[0].stats or {}).get("tokens", ()))
             self._request()
         else:
@@ -140,6 +148,7 @@ class Desk:
         question = self.conversation.undo()
         if question is None:
             raise SpecError("There is nothing to undo.", "Ask something first.")
+        self.shelf.stand(self.conversation.head)
         return Question(question.text, question.attachments)
 
     def redo(self) -> None:
@@ -151,6 +160,7 @@ class Desk:
         self._need_quiet()
         if not self.conversation.redo():
             raise SpecError("There is nothing to redo.", "It brings back what /undo took last.")
+        self.shelf.stand(self.conversation.head)
 
     def step(self, message_id: int, delta: int) -> None:
         """Go from a message to the branch before or after it.
@@ -162,6 +172,39 @@ class Desk:
         if not self.conversation.step(message_id, delta):
             way = "after" if delta > 0 else "before"
             raise SpecError(f"There is no branch {way} this one.", "")
+        self.shelf.stand(self.conversation.head)
+
+    # Chats
+
+    def new(self) -> None:
+        """Begin another chat; this one is kept.
+
+        Raises:
+            SpecError: an answer is under way.
+        """
+        self._need_quiet()
+        self.shelf.chat = None
+        self.conversation = _conversation()
+
+    def open(self, chat: ChatInfo) -> None:
+        """Go to a kept chat, to where the person was in it.
+
+        Raises:
+            SpecError: an answer is under way, or the chat cannot be read.
+        """
+        self._need_quiet()
+        self.conversation = _conversation(*self.shelf.open(chat))
+
+    def delete(self) -> str:
+        """Delete the open chat and begin another; returns its title.
+
+        Raises:
+            SpecError: an answer is under way, or nothing was said yet.
+        """
+        self._need_quiet()
+        title = self.shelf.delete()
+        self.conversation = _conversation()
+        return title
 
     # Events of the engine
 
@@ -186,7 +229,7 @@ class Desk:
     def hear(self, rounds: Sequence[Emitted]) -> None:
         """The answer gets longer."""
         answer = self.conversation.under_way
-        if answer is None:
+        if answer is None or not rounds:
             return
         self._snapshot = rounds[-1].snapshot
         self._tokens += (token for event in rounds for token in event.round.tokens)
@@ -194,6 +237,7 @@ class Desk:
         if pieces and not answer.text and self._opener:
             pieces.insert(0, ("prompt", self._opener))
         self.conversation.say(pieces)
+        self.shelf.progress(self.conversation.message(answer.id))
 
     def finish(self, event: Finished) -> Question | None:
         """The answer ended. One that says nothing since it was stopped is gone; its question is returned."""
@@ -224,16 +268,30 @@ class Desk:
         self.waiting = []
         return list(filter(None, back))
 
+    def wind_up(self, events: Sequence[Event]) -> None:
+        """The engine has said its last: keep what it did, and how the answer under way ended."""
+        self.waiting = []
+        self.hear([event for event in events if isinstance(event, Emitted)])
+        if self.busy:
+            ends = [event.reason for event in events if isinstance(event, Finished)]
+            reason = ends[-1] if ends else "interrupt"
+            answer = self.conversation.under_way
+            # A question without an answer is not taken back: nobody is there to have it.
+            state = STATES.get(reason, "done") if answer and answer.text else "interrupted"
+            self._settle(state, reason)
+
     # Inside
 
     def _next(self) -> None:
         if self.waiting and not self.busy:
             question = self.waiting.pop(0)
-            self.conversation.ask(question.text, question.files)
+            settings = self.worker.settings
+            self.shelf.begin(question.text, settings.model, settings.draft)
+            self.shelf.add(self.conversation.ask(question.text, question.files))
             self._begin()
 
     def _begin(self) -> None:
-        self.conversation.answer()
+        self.shelf.add(self.conversation.answer())
         self._tokens, self._requested = [], False
         if self.loaded:
             self._request()
@@ -254,6 +312,9 @@ class Desk:
     def _settle(self, state: MessageState, reason: str) -> ChatMessage:
         answer = replace(self.conversation.settle(state), stats=self._stats(state, reason))
         self.conversation.annotate(answer)
+        self.shelf.settle(answer)
+        settings = self.worker.settings
+        self.shelf.answered_by(settings.model, settings.draft)
         return answer
 
     def _stats(self, state: MessageState, reason: str) -> dict[str, Any]:
@@ -272,7 +333,12 @@ class Desk:
         return stats
 
     def _withdraw(self) -> Question | None:
-        question = self.conversation.withdraw()[-1]
+        gone = self.conversation.withdraw()
+        if len(self.conversation):
+            self.shelf.discard(gone, self.conversation.head)
+        else:
+            self.shelf.forget()
+        question = gone[-1]
         return Question(question.text, question.attachments) if question.role == "user" else None
 
     def _need_model(self) -> None:

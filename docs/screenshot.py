@@ -45,11 +45,14 @@ async def photograph(app: Chat) -> None:
 
 
 def main() -> None:
-    worker = Worker(Assistant.load, SETTINGS)
-    try:
-        asyncio.run(photograph(Chat(worker)))
-    finally:
-        worker.close()
+    with TemporaryDirectory() as folder:
+        shelf = Shelf(Path(folder) / "chats.db")
+        worker = Worker(Assistant.load, SETTINGS)
+        try:
+            asyncio.run(photograph(Chat(Desk(worker, shelf))))
+        finally:
+            worker.close()
+            shelf.close()
 
 
 if __name__ == "__main__":

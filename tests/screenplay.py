@@ -13,8 +13,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from app.assistant import PromptProgress
+from app.desk import Desk
 from app.pair import Progress
 from app.settings import Settings
+from app.shelf import Shelf
 from app.template import Message
 from app.thinking import Markers
 from app.worker import Worker
@@ -22,6 +24,7 @@ from mlx_spec.errors import SpecError
 from mlx_spec.events import FinishReason, Round
 from mlx_spec.metrics import Metrics
 from mlx_spec.verdict.diagnose import Verdict
+from models import locations
 
 Piece = tuple[str, str]
 DRAFT, TARGET, PLAIN = "draft:lookup", "target", "plain"
@@ -187,6 +190,11 @@ def worker_for(assistant: Scripted | Exception, hold: threading.Event | None = N
     return Worker(load, Settings())
 
 
+def desk_for(worker: Worker) -> Desk:
+    """A desk that keeps its chats where the environment says."""
+    return Desk(worker, Shelf(locations.chats_file()))
+
+
 STORY = """\
 A *speculative* round has three steps:
 
@@ -238,7 +246,7 @@ def main() -> int:
     ]
     time_to_load = threading.Event()
     threading.Timer(2.0, time_to_load.set).start()
-    return chat(worker_for(Scripted(answers * 3, pace=pace), time_to_load))
+    return chat(desk_for(worker_for(Scripted(answers * 3, pace=pace), time_to_load)))
 
 
 if __name__ == "__main__":

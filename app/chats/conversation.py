@@ -57,6 +57,9 @@ class Conversation:
 
     # Looking
 
+    def __len__(self) -> int:
+        return len(self._messages)
+
     @property
     def path(self) -> list[ChatMessage]:
         """From the first message to the head."""

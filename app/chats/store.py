@@ -92,6 +92,13 @@ class Store:
         )
         return [columns.chat(row) for row in rows]
 
+    def latest(self) -> ChatInfo | None:
+        """The chat, pinned or not, in which something was said last; None if there is none."""
+        rows = self._read(
+            f"SELECT {columns.CHAT} FROM chats AS c WHERE c.deleted IS NULL ORDER BY c.touched DESC LIMIT 1"
+        )
+        return columns.chat(rows[0]) if rows else None
+
     def info(self, chat_id: str) -> ChatInfo:
         """One chat, also a deleted one.
 
@@ -260,6 +267,15 @@ class Store:
             if head is not None:
                 self._change("UPDATE chats SET head = ? WHERE id = ?", ids[head], new.id)
         return replace(new, messages=len(tree), deleted=None)
+
+    def discard(self, message_id: int) -> None:
+        """Remove a message that nothing follows, as if nobody had said it; it is no chat's head.
+
+        Raises:
+            NoSuchChat: it is not there, or another stands on it.
+        """
+        with self._writing():
+            self._change("DELETE FROM messages WHERE id = ?", message_id)
 
     def set_head(self, chat_id: str, message_id: int | None) -> None:
         """Remember where the person is."""

@@ -19,7 +19,6 @@ from app.tui.hearing import Hearing
 from app.tui.prompt import Prompt
 from app.tui.stage import Stage
 from app.tui.terminal import TerminalApp
-from app.worker import Worker
 from mlx_spec.errors import SpecError
 
 DRAIN_EVERY = 0.1  # seconds
@@ -33,7 +32,7 @@ class Chat(TerminalApp):
 
     Attributes:
         desk: the open chat.
-        stage: the widgets.
+        stage: the widgets; there from composing on.
     """
 
     TITLE = "specchat"
@@ -58,18 +57,20 @@ class Chat(TerminalApp):
         ),
     ]
 
-    def __init__(self, worker: Worker, *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, desk: Desk, *, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__()
-        self._worker = worker
         self._clock = clock
-        self.desk = Desk(worker)
-        self.stage = Stage(self, self.desk)
-        self._hearing = Hearing(self.stage)
-        self._calls = Calls(self)
+        self.desk = desk
+        self.stage: Stage
+        self._hearing: Hearing
+        self._calls: Calls
         self._asked_to_quit = -QUIT_WITHIN
 
     def compose(self) -> ComposeResult:
         """Transcript, prompt, status."""
+        self.stage = Stage(self, self.desk)
+        self._hearing = Hearing(self.stage)
+        self._calls = Calls(self)
         with Horizontal():
             yield self.stage.transcript
             yield self.stage.panel
@@ -83,14 +84,17 @@ class Chat(TerminalApp):
         """Show the first frame, and only then load."""
         self.stage.prompt.focus()
         self.stage.show_status()
+        self.stage.show_desk()
         self.set_interval(DRAIN_EVERY, self.drain)
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             asyncio.get_running_loop().add_signal_handler(number, self.exit, 128 + number)
-        self.call_after_refresh(self._worker.start)
+        self.call_after_refresh(self.desk.worker.start)
 
     def drain(self) -> None:
-        """Take in what the engine said since the last time."""
-        self._hearing.take_all(self._worker.drain())
+        """Take in what the engine and the shelf said since the last time."""
+        self._hearing.take_all(self.desk.worker.drain())
+        while self.desk.shelf.news:
+            self.stage.warn(self.desk.shelf.news.popleft())
 
     # What the person does
 

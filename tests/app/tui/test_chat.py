@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from driver import chat
-from screenplay import Scripted, rounds, speculative, worker_for
+from screenplay import Scripted, desk_for, rounds, speculative, worker_for
 
 from app.events import Failed, Ready
 from app.template import Message
@@ -348,7 +348,7 @@ def test_what_happened_is_told_again_after_the_screen_is_gone(monkeypatch: pytes
     monkeypatch.setattr(Chat, "run", run)
     err = io.StringIO()
     monkeypatch.setattr("sys.stderr", err)
-    assert run_chat(worker_for(Scripted())) == 3
+    assert run_chat(desk_for(worker_for(Scripted()))) == 3
     assert "There is no model called nope. Check --model." in err.getvalue()
 
 
@@ -372,7 +372,7 @@ def test_a_failure_of_the_last_moment_is_told_though_no_screen_showed_it(
     monkeypatch.setattr(Chat, "run", run)
     err = io.StringIO()
     monkeypatch.setattr("sys.stderr", err)
-    assert run_chat(worker) == 1
+    assert run_chat(desk_for(worker)) == 1
     assert err.getvalue().splitlines() == [
         "specchat: warning: The prompt cache could not be saved.",
         "specchat: error: No space left on device.",
