@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 import pytest
-from stage import Person, stage
+from showing import Person, showing
 
 from app.chats.records import ChatInfo
 from app.tui.chats import SEARCH_AFTER, Chats, Place
@@ -84,7 +84,7 @@ async def search(person: Person, text: str) -> None:
 
 
 async def test_chats_stand_with_title_messages_and_date_the_latest_first() -> None:
-    async with stage() as person:
+    async with showing() as person:
         await show(person, Shelf())
         rows = [row for row in person.screen.splitlines() if "message" in row]
         assert "› Bread" in rows[0]
@@ -96,7 +96,7 @@ async def test_chats_stand_with_title_messages_and_date_the_latest_first() -> No
 
 async def test_enter_opens_the_choice() -> None:
     shelf = Shelf()
-    async with stage() as person:
+    async with showing() as person:
         await show(person, shelf)
         await person.press("down", "enter")
         assert person.app.results == [Place(shelf.kept["k2"])]
@@ -104,7 +104,7 @@ async def test_enter_opens_the_choice() -> None:
 
 async def test_what_is_typed_is_searched_for_and_opened_where_it_stands() -> None:
     shelf = Shelf()
-    async with stage() as person:
+    async with showing() as person:
         await show(person, shelf)
         await person.press("slash")
         await search(person, "yeast")
@@ -115,14 +115,14 @@ async def test_what_is_typed_is_searched_for_and_opened_where_it_stands() -> Non
 
 
 async def test_korean_is_searched_for() -> None:
-    async with stage() as person:
+    async with showing() as person:
         await show(person, Shelf(), search="문법")
         assert "› 한국어" in person.screen
         assert "Bread" not in person.screen
 
 
 async def test_esc_leaves_the_search_then_the_list() -> None:
-    async with stage() as person:
+    async with showing() as person:
         await show(person, Shelf(), search="zzz")
         assert "Nothing was found." in person.screen
         await person.press("escape")
@@ -133,7 +133,7 @@ async def test_esc_leaves_the_search_then_the_list() -> None:
 
 async def test_r_renames() -> None:
     shelf = Shelf()
-    async with stage() as person:
+    async with showing() as person:
         await show(person, shelf)
         await person.press("r", "end")
         await person.type(" prd")  # letters are letters there
@@ -145,7 +145,7 @@ async def test_r_renames() -> None:
 
 
 async def test_p_pins_and_the_choice_stays_on_its_chat() -> None:
-    async with stage() as person:
+    async with showing() as person:
         await show(person, Shelf())
         await person.press("down", "p")
         rows = [row for row in person.screen.splitlines() if "message" in row]
@@ -156,7 +156,7 @@ async def test_p_pins_and_the_choice_stays_on_its_chat() -> None:
 
 async def test_d_deletes_and_u_brings_back() -> None:
     shelf = Shelf()
-    async with stage() as person:
+    async with showing() as person:
         await show(person, shelf)
         await person.press("d")
         assert "Deleted Bread · u brings it back" in person.screen
@@ -170,7 +170,7 @@ async def test_d_deletes_and_u_brings_back() -> None:
 
 async def test_the_last_chat_can_be_deleted() -> None:
     shelf = Shelf()
-    async with stage() as person:
+    async with showing() as person:
         await show(person, shelf)
         await person.press("up", "d", "d", "d", "d", "p", "r", "e", "enter")
         assert shelf.kept == {}
@@ -179,7 +179,7 @@ async def test_the_last_chat_can_be_deleted() -> None:
 
 
 async def test_e_exports_and_says_what_happened() -> None:
-    async with stage() as person:
+    async with showing() as person:
         await show(person, Shelf())
         await person.press("e")
         assert "Wrote Bread.md." in person.screen
@@ -190,7 +190,7 @@ async def test_e_exports_and_says_what_happened() -> None:
 async def test_a_failure_is_said_and_changes_nothing() -> None:
     shelf = Shelf()
     shelf.broken = True
-    async with stage() as person:
+    async with showing() as person:
         await show(person, shelf)
         await person.press("p")
         assert "The chats cannot be written: the disk is full. Make room." in person.screen
@@ -199,7 +199,7 @@ async def test_a_failure_is_said_and_changes_nothing() -> None:
 
 @pytest.mark.parametrize("size", [(20, 8), (40, 12)])
 async def test_a_small_screen_shows_titles_and_the_rest_of_the_choice(size: tuple[int, int]) -> None:
-    async with stage(size=size) as person:
+    async with showing(size=size) as person:
         await show(person, Shelf())
         assert "› Bread" in person.screen
         assert "2 messages" in person.screen
@@ -210,6 +210,6 @@ async def test_a_small_screen_shows_titles_and_the_rest_of_the_choice(size: tupl
 async def test_what_a_title_holds_is_never_obeyed() -> None:
     shelf = Shelf()
     shelf.rename("b1", "[bold]x[/bold]\x1b]52;c;aGk=\x07\nline")
-    async with stage() as person:
+    async with showing() as person:
         await show(person, shelf)
         assert "[bold]x[/bold]␛]52;c;aGk=␇ line" in person.screen

@@ -10,7 +10,7 @@ import pytest
 from rich.color import Color
 from rich.segment import Segment
 from rich.style import Style
-from stage import Person, stage
+from showing import Person, showing
 
 from app.settings import THEMES
 from app.tui import palette, themes
@@ -50,11 +50,11 @@ def test_text_reads_on_both_grounds(name: str) -> None:
 
 @pytest.mark.parametrize("name", COLOURED)
 async def test_whatever_is_drawn_reads(name: str) -> None:
-    async with stage(Prompt(), size=(100, 40)) as person:
+    async with showing(Prompt(), size=(100, 40)) as person:
         person.app.choose_theme(name)
         await person.type("/re")
         seen = segments(person)
-    async with stage(size=(100, 40)) as person:
+    async with showing(size=(100, 40)) as person:
         person.app.open_theme(None)
         await person.open(Help())
         await person.press("down")
@@ -90,14 +90,14 @@ def test_in_the_terminals_own_colours_nothing_is_mixed() -> None:
 
 
 async def test_a_theme_is_chosen_while_one_looks_and_kept(home: Path) -> None:
-    async with stage(Prompt()) as person:
+    async with showing(Prompt()) as person:
         assert person.app.choose_theme("light") == "Theme: light."
         await person.pilot.pause()
         grounds = {style.bgcolor for _, style, _ in segments(person) if style}
         assert Color.parse(PALETTES["light"].ground) in grounds
         assert Color.parse(DARK.ground) not in grounds
         assert person.app.choose_theme("") == "Theme: contrast."
-    async with stage() as person:
+    async with showing() as person:
         person.app.open_theme(None)
         assert person.app.theme == "contrast"
         person.app.open_theme("dark")
@@ -105,7 +105,7 @@ async def test_a_theme_is_chosen_while_one_looks_and_kept(home: Path) -> None:
 
 
 async def test_the_terminals_own_theme_uses_its_sixteen_colours_only() -> None:
-    async with stage(Prompt()) as person:
+    async with showing(Prompt()) as person:
         person.app.choose_theme("terminal")
         await person.type("/re")
         await person.open(Help())
@@ -116,14 +116,14 @@ async def test_the_terminals_own_theme_uses_its_sixteen_colours_only() -> None:
 
 async def test_a_theme_that_cannot_be_kept_is_said(home: Path) -> None:
     (home / "data").write_text("a file where the folder should be")
-    async with stage() as person:
+    async with showing() as person:
         said = person.app.choose_theme("light")
         assert said.startswith("Theme: light, for now; it could not be kept: ")
 
 
 async def test_without_colour_there_is_nothing_to_choose(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
-    async with stage(Prompt()) as person:
+    async with showing(Prompt()) as person:
         assert person.app.choose_theme("light") == "NO_COLOR is set, so there are no colours to choose."
         await person.type("/re")
         for segment in segments(person):
