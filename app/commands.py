@@ -84,7 +84,7 @@ class Key:
 
 COMMANDS: tuple[Command, ...] = (
     Command("regenerate", "another answer to the last question", aliases=("retry",), key="ctrl+r"),
-    Command("edit", "change the last question, or question N; what was said stays", "[N]"),
+    Command("edit", "change the last question, or number N; nothing is lost", "[N]"),
     Command("branch", "show another answer where there are several", "[next|previous]"),
     Command("undo", "take the last question and its answer back"),
     Command("redo", "bring back what undo took"),

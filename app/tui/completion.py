@@ -10,7 +10,7 @@ from app.commands import BY_NAME, key_name, matching
 from app.tui.menu import Item
 
 Source = Callable[[str], Sequence[str]]
-"""Words that begin with, or go with, what is written so far."""
+"""What may take the place of what is written so far, which may begin with a quote."""
 
 PATH = "PATH"  # what `@` completes, and the kind of argument of commands that take a file
 _NAME = re.compile(r"/(?!/)(?P<name>\S*)$")
@@ -55,8 +55,12 @@ def at(line: str, *, first: bool, sources: Mapping[str, Source]) -> Completion:
     """
     if found := _FILE.search(line):
         part = found["part"]
-        words = _asked(sources, PATH, part.removeprefix('"'))
-        return Completion(found.start("part"), part, [Item(f"@{w}", value=_quoted(w)) for w in words])
+        items = [
+            # A folder goes on; a file is complete.
+            Item(f"@{path}", value=path if path.endswith("/") else f"{path} ")
+            for path in _asked(sources, PATH, part)
+        ]
+        return Completion(found.start("part"), part, items)
     if not first:
         return NOTHING
     if found := _NAME.match(line):
@@ -88,11 +92,3 @@ def _commands(part: str) -> list[Item]:
 
 def _asked(sources: Mapping[str, Source], kind: str, part: str) -> Sequence[str]:
     return sources[kind](part) if kind in sources else ()
-
-
-def _quoted(path: str) -> str:
-    """A path as it stands after `@`: a folder goes on, a file is followed by a space."""
-    folder = path.endswith("/")
-    if re.search(r"\s", path):
-        return f'"{path}' if folder else f'"{path}" '
-    return path if folder else f"{path} "

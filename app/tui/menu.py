@@ -20,6 +20,7 @@ from app.tui import palette
 
 MARK = "› "
 GAP = "  "
+_LABEL = 12  # cells that a label has at least
 _DETAIL_FROM = 12  # cells; a summary in less says nothing
 
 
@@ -82,7 +83,6 @@ class Menu(ScrollView, can_focus=False):
         self.virtual_size = Size(0, len(items))
         self.at = None
         self._go(at, 1)
-        self.refresh()
 
     def move(self, rows: int) -> None:
         """Move the choice; beyond an end, a step of one row comes out at the other."""
@@ -96,6 +96,7 @@ class Menu(ScrollView, can_focus=False):
         else:
             target = min(max(self.at + rows, 0), len(self.items) - 1)
         self._go(target, step)
+        self.post_message(self.Moved(self.choice))
 
     def _go(self, target: int | None, step: int) -> None:
         """Choose the next row in this direction that can be."""
@@ -106,7 +107,6 @@ class Menu(ScrollView, can_focus=False):
             # A heading right above the choice comes into view with it.
             above = self.at - 1 if self.at and self.items[self.at - 1].value is None else self.at
             self.scroll_to(y=self._scrolled(above, self.at), animate=False)
-        self.post_message(self.Moved(self.choice))
         self.refresh()
 
     def _scrolled(self, first: int, last: int) -> int:
@@ -146,10 +146,10 @@ def strip(item: Item, width: int, column: int, *, chosen: bool) -> Strip:
     if item.value is None:
         return Strip([Segment(fit(label, width), Style(bold=True, color=palette.MUTED))])
     room = max(width - len(MARK), 0)
-    if note and cell_len(label) + len(GAP) + cell_len(note) > room:
+    if note and room - len(GAP) - cell_len(note) < min(cell_len(label), 2 * _LABEL):
         note = ""
     room -= cell_len(note) + len(GAP) if note else 0
-    column = min(column, max(room // 2, min(cell_len(label), room - len(GAP) - _DETAIL_FROM)))
+    column = min(column, max(width // 3, _LABEL))
     if not detail or room - column - len(GAP) < _DETAIL_FROM:
         body = [Segment(fit(label, room), Style(bold=chosen))]
     else:

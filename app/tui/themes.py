@@ -74,6 +74,8 @@ def theme(name: str) -> Theme:
             panel="ansi_default",
             boost="ansi_default",
             variables={
+                "ansi-background": "ansi_default",
+                "ansi-foreground": "ansi_default",
                 "border": "ansi_cyan",
                 "input-selection-background": "ansi_cyan",
                 "input-selection-foreground": "ansi_black",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from stage import stage
+from showing import showing
 
 from app.tui.completion import at
 from app.tui.pastes import Pastes
@@ -12,11 +12,11 @@ from app.tui.recall import Recall
 
 LONG = "\n".join(f"line {n}" for n in range(312))
 CHIP = "[pasted 312 lines]"
-FILES = ["notes.txt", "src/", "한국어 파일.txt"]
+FILES = ["notes.txt", "src/", '"한국어 파일.txt"']
 
 
 def files(part: str) -> list[str]:
-    return [name for name in FILES if name.startswith(part)]
+    return [name for name in FILES if name.strip('"').startswith(part.strip('"'))]
 
 
 def box() -> Prompt:
@@ -27,7 +27,7 @@ def box() -> Prompt:
 
 
 async def test_a_backslash_before_enter_breaks_the_line() -> None:
-    async with stage(box()) as person:
+    async with showing(box()) as person:
         await person.type("one\\")
         await person.press("enter")
         await person.type("two")
@@ -37,7 +37,7 @@ async def test_a_backslash_before_enter_breaks_the_line() -> None:
 
 
 async def test_on_a_small_screen_it_takes_no_more_than_half() -> None:
-    async with stage(box(), size=(20, 8)) as person:
+    async with showing(box(), size=(20, 8)) as person:
         person.prompt.write("한국어 " * 40)
         await person.pilot.pause()
         assert person.prompt.outer_size.height <= 4
@@ -45,9 +45,9 @@ async def test_on_a_small_screen_it_takes_no_more_than_half() -> None:
 
 
 async def test_the_keys_that_fit_are_told() -> None:
-    async with stage(box()) as person:
+    async with showing(box()) as person:
         assert "Ctrl+J new line · Esc stop · Enter send · F1 help" in person.screen
-    async with stage(box(), size=(20, 8)) as person:
+    async with showing(box(), size=(20, 8)) as person:
         assert "Ctrl+Q quit" in person.screen
 
 
@@ -55,7 +55,7 @@ async def test_the_keys_that_fit_are_told() -> None:
 
 
 async def test_up_recalls_what_was_asked_and_down_brings_the_draft_back() -> None:
-    async with stage(box()) as person:
+    async with showing(box()) as person:
         person.prompt.remember(["first", "second"])
         await person.type("draft")
         await person.press("up")
@@ -67,7 +67,7 @@ async def test_up_recalls_what_was_asked_and_down_brings_the_draft_back() -> Non
 
 
 async def test_up_and_down_move_within_several_lines_first() -> None:
-    async with stage(box()) as person:
+    async with showing(box()) as person:
         person.prompt.remember(["earlier"])
         await person.type("a\nb")
         await person.press("up")
@@ -79,14 +79,14 @@ async def test_up_and_down_move_within_several_lines_first() -> None:
 
 
 async def test_what_was_sent_is_the_latest_to_recall() -> None:
-    async with stage(box()) as person:
+    async with showing(box()) as person:
         await person.type("asked")
         await person.press("enter", "up")
         assert person.prompt.text == "asked"
 
 
 async def test_a_recalled_command_opens_no_completions_that_would_take_the_keys() -> None:
-    async with stage(box()) as person:
+    async with showing(box()) as person:
         person.prompt.remember(["first", "/new"])
         await person.press("up", "up")
         assert person.prompt.text == "first"
@@ -108,7 +108,7 @@ def test_a_recalled_text_that_was_changed_stays_so_until_something_is_sent() -> 
 
 
 async def test_a_long_paste_is_one_chip_that_is_sent_in_full() -> None:
-    async with stage(box()) as person:
+    async with showing(box()) as person:
         await person.type("Look: ")
         await person.paste(LONG)
         assert person.prompt.text == f"Look: {CHIP}"
@@ -118,7 +118,7 @@ async def test_a_long_paste_is_one_chip_that_is_sent_in_full() -> None:
 
 
 async def test_a_chip_can_be_written_out_and_folded_again_by_undo() -> None:
-    async with stage(box()) as person:
+    async with showing(box()) as person:
         await person.paste(LONG)
         await person.press("ctrl+t")
         assert person.prompt.text == LONG
@@ -129,7 +129,7 @@ async def test_a_chip_can_be_written_out_and_folded_again_by_undo() -> None:
 
 
 async def test_a_chip_is_deleted_as_one_and_never_broken() -> None:
-    async with stage(box()) as person:
+    async with showing(box()) as person:
         await person.paste(LONG)
         await person.press("left", "left", "x")
         assert person.prompt.text == f"{CHIP}x"
@@ -140,7 +140,7 @@ async def test_a_chip_is_deleted_as_one_and_never_broken() -> None:
 
 
 async def test_a_sent_chip_is_recalled_in_full() -> None:
-    async with stage(box()) as person:
+    async with showing(box()) as person:
         await person.paste(LONG)
         await person.press("enter", "up")
         assert person.prompt.text == LONG
@@ -163,7 +163,7 @@ def test_chips_of_equal_length_differ_also_from_what_was_typed() -> None:
 
 
 async def test_a_slash_lists_the_commands_with_what_they_do() -> None:
-    async with stage(box()) as person:
+    async with showing(box()) as person:
         await person.type("/re")
         assert "› /regenerate" in person.screen
         assert "another answer to the last question" in person.screen
@@ -174,7 +174,7 @@ async def test_a_slash_lists_the_commands_with_what_they_do() -> None:
 
 
 async def test_tab_completes_and_enter_then_sends() -> None:
-    async with stage(box()) as person:
+    async with showing(box()) as person:
         await person.type("/regen")
         await person.press("tab")
         assert person.prompt.text == "/regenerate"
@@ -183,7 +183,7 @@ async def test_tab_completes_and_enter_then_sends() -> None:
 
 
 async def test_esc_closes_the_completions_and_leaves_the_text() -> None:
-    async with stage(box()) as person:
+    async with showing(box()) as person:
         await person.type("/re")
         await person.press("escape")
         assert "/regenerate" not in person.screen
@@ -194,7 +194,7 @@ async def test_esc_closes_the_completions_and_leaves_the_text() -> None:
 
 @pytest.mark.parametrize("name", ["new", "k", "exit"])
 async def test_a_name_in_full_is_sent_by_enter(name: str) -> None:
-    async with stage(box()) as person:
+    async with showing(box()) as person:
         await person.type(f"/{name}")
         await person.press("enter")
         assert person.app.sent == [f"/{name}"]
@@ -202,14 +202,14 @@ async def test_a_name_in_full_is_sent_by_enter(name: str) -> None:
 
 @pytest.mark.parametrize("text", ["/usr/bin", "//re", "re"])
 async def test_what_is_no_command_has_no_completions(text: str) -> None:
-    async with stage(box()) as person:
+    async with showing(box()) as person:
         await person.type(text)
         await person.press("enter")
         assert person.app.sent == [text]
 
 
 async def test_words_of_an_argument_are_completed() -> None:
-    async with stage(box()) as person:
+    async with showing(box()) as person:
         await person.type("/theme l")
         assert "› light" in person.screen
         await person.press("enter")
@@ -217,7 +217,7 @@ async def test_words_of_an_argument_are_completed() -> None:
 
 
 async def test_enter_takes_nothing_where_nothing_was_begun() -> None:
-    async with stage(box()) as person:
+    async with showing(box()) as person:
         await person.type("/theme ")
         assert "contrast" in person.screen
         await person.press("enter")
@@ -225,7 +225,7 @@ async def test_enter_takes_nothing_where_nothing_was_begun() -> None:
 
 
 async def test_files_are_completed_anywhere_after_an_at_sign() -> None:
-    async with stage(box()) as person:
+    async with showing(box()) as person:
         await person.type("Read @no")
         await person.press("enter")
         assert person.prompt.text == "Read @notes.txt "
@@ -238,14 +238,14 @@ async def test_files_are_completed_anywhere_after_an_at_sign() -> None:
 
 
 async def test_a_folder_goes_on() -> None:
-    async with stage(box()) as person:
+    async with showing(box()) as person:
         await person.type("/attach s")
         await person.press("tab")
         assert person.prompt.text == "/attach src/"
 
 
 async def test_completions_fit_a_small_screen() -> None:
-    async with stage(box(), size=(20, 8)) as person:
+    async with showing(box(), size=(20, 8)) as person:
         await person.type("/re")
         assert "› /regenerate" in person.screen
         assert person.prompt.text == "/re"
@@ -253,7 +253,7 @@ async def test_completions_fit_a_small_screen() -> None:
 
 
 async def test_a_click_completes() -> None:
-    async with stage(box()) as person:
+    async with showing(box()) as person:
         await person.type("/reg")
         await person.pilot.click("Popup", offset=(4, 0))
         assert person.prompt.text == "/regenerate"
@@ -265,7 +265,7 @@ def test_commands_are_completed_in_the_first_line_alone() -> None:
 
 
 async def test_undo_of_a_long_text_that_was_typed_in_one_go() -> None:
-    async with stage(box()) as person:
+    async with showing(box()) as person:
         person.prompt.insert("\n".join("x" * 30))
         await person.pilot.pause()
         await person.press("ctrl+z")

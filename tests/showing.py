@@ -18,7 +18,7 @@ from app.tui.prompt import Prompt
 from app.tui.terminal import TerminalApp
 
 
-class Stage(TerminalApp):
+class Bare(TerminalApp):
     """Widgets below an empty space, as in the chat."""
 
     CSS = "#space { height: 1fr; }"
@@ -42,7 +42,7 @@ class Stage(TerminalApp):
 class Person:
     """Someone at the keyboard, who sees what the terminal shows."""
 
-    def __init__(self, app: Stage, pilot: Pilot[int]) -> None:
+    def __init__(self, app: Bare, pilot: Pilot[int]) -> None:
         self.app, self.pilot = app, pilot
 
     @property
@@ -78,8 +78,8 @@ class Person:
 
 
 @asynccontextmanager
-async def stage(*widgets: Widget, size: tuple[int, int] = (80, 24)) -> AsyncIterator[Person]:
-    async with Stage(widgets).run_test(size=size) as pilot:
+async def showing(*widgets: Widget, size: tuple[int, int] = (80, 24)) -> AsyncIterator[Person]:
+    async with Bare(widgets).run_test(size=size) as pilot:
         person = Person(pilot.app, pilot)  # type: ignore[arg-type]
         for prompt in person.app.query(Prompt):
             prompt.focus()
