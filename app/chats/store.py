@@ -255,7 +255,8 @@ class Store:
             for message in tree:
                 parent = None if message.parent is None else ids[message.parent]
                 state = "interrupted" if message.state == "streaming" else message.state
-                moved = replace(message, id=ids[message.id], parent=parent, state=state)
+                text = columns.storable(message.text)
+                moved = replace(message, id=ids[message.id], parent=parent, state=state, text=text)
                 messages.insert(self._db, new.id, moved, None)
             if head is not None:
                 self._change("UPDATE chats SET head = ? WHERE id = ?", ids[head], new.id)
