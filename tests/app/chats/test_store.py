@@ -196,6 +196,18 @@ def test_the_head_goes_where_the_person_goes(store: Store, talk: Callable) -> No
     assert store.head(chat.id) is None
 
 
+def test_a_message_can_be_taken_back_as_long_as_nothing_follows(store: Store, talk: Callable) -> None:
+    chat, (question, answer) = talk("one", "two")
+    with pytest.raises(StoreError, match="follows"):
+        store.withdraw(question.id)
+    store.withdraw(answer.id)
+    assert store.head(chat.id) == question.id
+    store.withdraw(question.id)
+    assert (store.head(chat.id), store.messages(chat.id), store.search("one")) == (None, [], [])
+    with pytest.raises(NoSuchChat):
+        store.withdraw(question.id)
+
+
 def test_a_backup_is_a_store_by_itself(store: Store, tmp_path: Path, talk: Callable) -> None:
     chat, said = talk("one", "two", title="Backed up")
     target = tmp_path / "backup.db"
