@@ -30,8 +30,15 @@ def one_line(text: str, most: int = 200) -> str:
 
 
 def of_pieces(pieces: Iterable[tuple[str, str]]) -> str:
-    """(origin, text) as [origin, characters]: the texts are the message's own."""
-    return _dump([[origin, len(text)] for origin, text in pieces])
+    """(origin, text) in order, as [origins, [number of the origin, characters, ...]].
+
+    The texts are the message's own, and an answer has a piece for each token.
+    """
+    numbers: dict[str, int] = {}
+    runs: list[int] = []
+    for origin, text in pieces:
+        runs += (numbers.setdefault(origin, len(numbers)), len(text))
+    return _dump([list(numbers), runs])
 
 
 def of_spans(spans: Sequence[Span]) -> str:
@@ -61,16 +68,16 @@ def message(row: Sequence[Any], attachments: Sequence[Attachment]) -> ChatMessag
         state=state,
         created=created,
         attachments=tuple(attachments),
-        pieces=_pieces(text, json.loads(pieces)),
+        pieces=_pieces(text, *json.loads(pieces)),
         spans=tuple(Span(*fields) for fields in json.loads(spans)),
         stats=None if stats is None else json.loads(stats),
     )
 
 
-def _pieces(text: str, lengths: list[tuple[str, int]]) -> tuple[tuple[str, str], ...]:
+def _pieces(text: str, origins: list[str], runs: list[int]) -> tuple[tuple[str, str], ...]:
     pieces, at = [], 0
-    for origin, length in lengths:
-        pieces.append((origin, text[at : at + length]))
+    for number, length in zip(runs[::2], runs[1::2], strict=True):
+        pieces.append((origins[number], text[at : at + length]))
         at += length
     return tuple(pieces)
 

@@ -42,7 +42,7 @@ MIGRATIONS: tuple[Step, ...] = (
             writer TEXT,
             created REAL NOT NULL,
             text TEXT NOT NULL,
-            pieces TEXT NOT NULL DEFAULT '[]',
+            pieces TEXT NOT NULL DEFAULT '[[], []]',
             spans TEXT NOT NULL DEFAULT '[]',
             stats TEXT,
             CHECK ((state = 'streaming') = (writer IS NOT NULL)),

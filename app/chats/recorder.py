@@ -77,10 +77,17 @@ class Recorder:
         text: str,
         state: MessageState = "done",
         attachments: Sequence[Attachment] = (),
+        message_id: int | None = None,
     ) -> ChatMessage:
         """As `Store.add`; an answer begins as "streaming"."""
         message = ChatMessage(
-            new_message_id(), parent, role, storable(text), state, time.time(), tuple(attachments)
+            new_message_id() if message_id is None else message_id,
+            parent,
+            role,
+            storable(text),
+            state,
+            time.time(),
+            tuple(attachments),
         )
         self.run(
             partial(

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from app.chats import columns, database, folding, messages
-from app.chats.errors import NoSuchChat, explained, gone
+from app.chats.errors import NoSuchChat, StoreError, explained, gone
 from app.chats.lease import Lease
 from app.chats.records import Attachment, ChatInfo, ChatMessage, MessageState, Role, Span
 from app.chats.search import Hit, search
@@ -248,6 +248,29 @@ class Store:
             if state != "streaming":
                 self._touch(chat_id)
 
+    def withdraw(self, message_id: int) -> None:
+        """Take back a message that nothing follows; the head goes to its parent if it was there.
+
+        Raises:
+            NoSuchChat: it is not there.
+            StoreError: something follows it.
+        """
+        with self._writing():
+            found = self._db.execute(
+                "SELECT chat, parent FROM messages WHERE id = ?", (message_id,)
+            ).fetchone()
+            if found is None:
+                raise gone()
+            if self._db.execute(
+                "SELECT 1 FROM messages WHERE (chat, parent) = (?, ?)", (found[0], message_id)
+            ).fetchone():
+                raise StoreError("Something follows this message.", "Take that back first.")
+            self._db.execute(
+                "UPDATE chats SET head = ? WHERE (id, head) = (?, ?)", (found[1], found[0], message_id)
+            )
+            self._change("DELETE FROM messages WHERE id = ?", message_id)
+            messages.forget_contents(self._db)
+
     def take(self, chat: ChatInfo, tree: Sequence[ChatMessage], head: int | None) -> ChatInfo:
         """A chat from elsewhere as a new one: everything as given, but for the ids.
 
@@ -262,7 +285,8 @@ class Store:
             for message in tree:
                 parent = None if message.parent is None else ids[message.parent]
                 state = "interrupted" if message.state == "streaming" else message.state
-                moved = replace(message, id=ids[message.id], parent=parent, state=state)
+                text = columns.storable(message.text)
+                moved = replace(message, id=ids[message.id], parent=parent, state=state, text=text)
                 messages.insert(self._db, new.id, moved, None)
             if head is not None:
                 self._change("UPDATE chats SET head = ? WHERE id = ?", ids[head], new.id)
