@@ -422,6 +422,7 @@ class Transcript(ScrollView):
         self._sideways(event, -SIDEWAYS)
 
     def _sideways(self, event: MouseEvent, cells: int) -> None:
+        event.stop()
         if (entry := self._under(event.y)) is not None:
             self._move(entry, cells)
 
