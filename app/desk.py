@@ -335,7 +335,7 @@ class Desk:
     def _withdraw(self) -> Question | None:
         gone = self.conversation.withdraw()
         if len(self.conversation):
-            self.shelf.discard(gone, self.conversation.head)
+            self.shelf.withdraw(gone, self.conversation.head)
         else:
             self.shelf.forget()
         question = gone[-1]

@@ -81,7 +81,7 @@ class Shelf:
         """Keep who answered last, as options name them."""
         self._change(Store.answered_by, model, draft)
 
-    def discard(self, messages: Sequence[ChatMessage], head: int | None) -> None:
+    def withdraw(self, messages: Sequence[ChatMessage], head: int | None) -> None:
         """Remove messages that nothing follows, the last first.
 
         Args:
@@ -90,7 +90,7 @@ class Shelf:
         """
         self.stand(head)
         for message in messages:
-            self._recorder.run(Store.discard, message.id)
+            self._recorder.run(Store.withdraw, message.id)
 
     def forget(self) -> None:
         """The open chat is as if it had never been; a question may begin another."""

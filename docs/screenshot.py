@@ -8,11 +8,14 @@ from __future__ import annotations
 import asyncio
 import re
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from textual.pilot import Pilot
 
 from app.assistant import Assistant
+from app.desk import Desk
 from app.settings import Settings
+from app.shelf import Shelf
 from app.tui.app import Chat
 from app.tui.prompt import Prompt
 from app.tui.status import State, StatusLine

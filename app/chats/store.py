@@ -292,15 +292,6 @@ class Store:
                 self._change("UPDATE chats SET head = ? WHERE id = ?", ids[head], new.id)
         return replace(new, messages=len(tree), deleted=None)
 
-    def discard(self, message_id: int) -> None:
-        """Remove a message that nothing follows, as if nobody had said it; it is no chat's head.
-
-        Raises:
-            NoSuchChat: it is not there, or another stands on it.
-        """
-        with self._writing():
-            self._change("DELETE FROM messages WHERE id = ?", message_id)
-
     def set_head(self, chat_id: str, message_id: int | None) -> None:
         """Remember where the person is."""
         self._set(chat_id, "head = ?", message_id)

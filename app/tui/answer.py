@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from rich.text import Text
 
-from app.chats.records import ChatMessage, MessageState
+from app.chats.records import ChatMessage, MessageState, Span
 from app.display import neutralise
 from app.thinking import Markers, Piece, Thinking
 from app.tui.blocks import Blocks
+from app.tui.copied import NUMBER, Mark, numbered, sources
 from app.tui.entry import NOTE, Entry, action, decoration, height_of
 from app.tui.markdown import codes
 from app.tui.origins import Origins, kind, tally
@@ -45,6 +47,7 @@ class Answer(Entry):
         self._tape = Tape()
         self._ended = False
         self._note = ""
+        self._spans: Sequence[Span] = ()
         self._page: _Page | None = None
 
     @classmethod
@@ -54,6 +57,7 @@ class Answer(Entry):
         answer.message_id = message.id
         answer._markers = Markers(markers.start, markers.end)
         answer._tape = Tape(message.text, message.pieces)
+        answer._spans = message.spans
         answer.finish(ENDINGS.get(message.state, ""))
         return answer
 
@@ -104,10 +108,17 @@ class Answer(Entry):
         self.note(note)
 
     def go_on(self) -> None:
-        """The answer was not complete: more comes."""
+        """The model takes up again what it had ended."""
         self._ended = False
         self._page = None
         self.note("")
+
+    def show_spans(self, spans: Sequence[Span]) -> None:
+        """Mark what was copied from files, and list the files below."""
+        self._spans = spans
+        if self._page is not None:
+            self._page.said.mark(self._marks())
+        self.changed()
 
     @property
     def show_origins(self) -> bool:
@@ -142,7 +153,10 @@ class Answer(Entry):
     def rows(self, width: int) -> list[Row]:
         """The answer, or its tokens by origin, and what there is to say below."""
         page = self._drawn()
-        rows = page.origins(self._tape).rows(width) if self._show_origins else self._read(page, width)
+        if self._show_origins:
+            rows = page.origins(self._tape).rows(width)
+        else:
+            rows = [*self._read(page, width), *self._sources(width)]
         notes = [self._note]
         if self._show_origins and self.text:
             notes.append(self._tally() if self._tape.told else UNKNOWN_ORIGINS)
@@ -154,9 +168,28 @@ class Answer(Entry):
         if self._page is None:
             self._page = _Page(self._markers)
             self._page.add(self._tape.play())
+            self._page.said.mark(self._marks())
             if self._ended:
                 self._page.finish()
         return self._page
+
+    def _marks(self) -> list[Mark]:
+        """The spans on what was said, as it is shown."""
+        text, start = self.text, self._said_from
+        said = text[start:]
+
+        def shown(at: int) -> int:
+            return len(neutralise(said[: max(at - start, 0)]))
+
+        return [Mark(shown(s.start), shown(s.end), number) for number, s in numbered(self._spans)]
+
+    def _sources(self, width: int) -> list[Row]:
+        """What the numbers in the text stand for."""
+        rows = [BLANK] if self._spans else []
+        for sign, words in sources(self._spans):
+            text = Text.assemble((sign, NUMBER), (f" {words}", NOTE))
+            rows += [replace(row, end=0, joint="") for row in wrap(text, width)]
+        return rows
 
     def _tally(self) -> str:
         counts: Counter[str] = Counter()

@@ -7,7 +7,7 @@ short one. Only the lines at the end, the open block, can still grow.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 _FENCE = re.compile(r"^\s*(?:(?:[-*+]|\d{1,9}[.)])\s+)*(?P<mark>`{3,}(?=[^`]*$)|~{3,})(?P<info>.*)$")
 _HEADING = re.compile(r"^#{1,6}(\s|$)")
@@ -20,10 +20,12 @@ class Block:
     Attributes:
         text: its Markdown; of a fence, the code alone.
         language: of a fence, the first word after its mark; None for anything else.
+        start: where it stands in all of the Markdown.
     """
 
     text: str
     language: str | None = None
+    start: int = field(default=0, compare=False)
 
 
 class Blocks:
@@ -43,12 +45,15 @@ class Blocks:
         self.language: str | None = None
         self._mark = ""  # of the fence that is open, at any depth
         self._blank = False  # the open block ends with blank lines
+        self._at = 0  # where the line that is read begins
+        self._start = 0  # where the open block does
 
     def feed(self, text: str) -> None:
         """Add a piece."""
         *lines, self.tail = (self.tail + text).split("\n")
         for line in lines:
             self._line(line)
+            self._at += len(line) + 1
         if self._blank and self.tail[:1].strip():
             self._close()
 
@@ -79,10 +84,10 @@ class Blocks:
                 return
         elif _HEADING.match(line):
             self._close()
-            self.lines = [line]
+            self._append(line)
             self._close()
             return
-        self.lines.append(line)
+        self._append(line)
         self._blank = False
 
     def _fenced(self, line: str) -> None:
@@ -93,11 +98,16 @@ class Blocks:
         if ends and self.language is not None:
             self._close()
         else:
-            self.lines.append(line)
+            self._append(line)
+
+    def _append(self, line: str) -> None:
+        if not self.lines:
+            self._start = self._at
+        self.lines.append(line)
 
     def _close(self) -> None:
         if self.language is not None:
-            self.closed.append(Block("\n".join(self.lines), self.language))
+            self.closed.append(Block("\n".join(self.lines), self.language, self._start))
         elif text := "\n".join(self.lines).rstrip():
-            self.closed.append(Block(text))
+            self.closed.append(Block(text, None, self._start))
         self.lines, self.language, self._blank = [], None, False

@@ -43,11 +43,13 @@ class Entry:
     Attributes:
         message_id: of the message in its chat, or None where it is none, or is not known yet.
         branch: which of how many siblings the message is, from 1.
+        shift: how many cells its wide rows are moved sideways.
     """
 
     def __init__(self) -> None:
         self.message_id: int | None = None
         self._branch: tuple[int, int] | None = None
+        self.shift = 0
         self._lines: list[Row] | None = None
         self._width = 0
         self.on_change: Callable[[Entry], None] = lambda entry: None

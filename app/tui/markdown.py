@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import ClassVar
 
@@ -33,11 +34,12 @@ from rich.text import Text
 
 from app.tui import palette
 from app.tui.blocks import Block
-from app.tui.rows import Row, fold, lay_out, wrap
+from app.tui.copied import Mark, mark_text, mark_tokens
+from app.tui.rows import Row, fold, lay_out, straight, wrap
 
 CODE = Style(color=palette.INK, bgcolor=palette.RAISED)
 LABEL = Style(color=palette.MUTED, bgcolor=palette.RAISED)
-MARGIN = 2  # cells left and right of code
+_WIDEST = 4096  # cells of a table
 _NUMBER = re.compile(r"(?m)^[ \t>*+-]*(\d{1,9}[.)](?=\s|$)[ \t]*)+")
 
 _THEME = ANSISyntaxTheme(
@@ -60,16 +62,37 @@ _PARSER = MarkdownIt("commonmark", {"html": False}).enable(["strikethrough", "ta
 _PARSER.disable(["autolink", "entity", "html_block", "html_inline", "image", "reference"])
 
 
-def render(block: Block, width: int) -> list[Row]:
-    """The rows of a closed block, at most `width` cells wide."""
+def render(block: Block, width: int, marks: Sequence[Mark] = ()) -> list[Row]:
+    """The rows of a closed block, at most `width` cells wide but for code and wide tables.
+
+    Args:
+        block: what to lay out.
+        width: cells.
+        marks: on its text.
+    """
     if block.language is None:
-        rows = lay_out(_Markdown(block.text), width)
-        return rows if _keeps(rows, block.text) else _written(block.text, width)
-    highlighted = Syntax(block.text, block.language, theme=_THEME).highlight(block.text)
-    rows = label(block.language, width)
-    for line in highlighted.split("\n", allow_blank=True)[: block.text.count("\n") + 1]:
-        rows.extend(code(line, width))
-    return rows
+        return _render_markdown(block.text, width, marks)
+    return [*label(block.language, width), *map(code, _highlighted(block, marks))]
+
+
+def _render_markdown(text: str, width: int, marks: Sequence[Mark]) -> list[Row]:
+    markdown = _Markdown(text, marks)
+    rows = lay_out(markdown, width)
+    if _keeps(rows, text):
+        return rows
+    wider = 2 * width
+    while markdown.has_table and wider <= max(_WIDEST, 2 * width):
+        rows = lay_out(markdown, wider)
+        if _keeps(rows, text):
+            return [replace(row, ground=Style.null()) for row in rows]
+        wider *= 2
+    return _written(text, width, marks)
+
+
+def _highlighted(block: Block, marks: Sequence[Mark]) -> list[Text]:
+    text = Syntax(block.text, block.language or "", theme=_THEME).highlight(block.text)
+    lines = mark_text(text, marks).split("\n", allow_blank=True)
+    return list(lines)[: block.text.count("\n") + 1]
 
 
 def codes(block: Block) -> list[str]:
@@ -86,9 +109,10 @@ def _keeps(rows: list[Row], text: str) -> bool:
     return all(shown[character] >= n for character, n in given.items() if character.isalnum())
 
 
-def _written(text: str, width: int) -> list[Row]:
+def _written(text: str, width: int, marks: Sequence[Mark]) -> list[Row]:
     """Markdown as it stands, unread."""
-    return [row for line in text.split("\n") for row in wrap(Text(line), width)]
+    lines = mark_text(Text(text), marks).split("\n", allow_blank=True)
+    return [row for line in lines for row in wrap(line, width)]
 
 
 def label(language: str, width: int) -> list[Row]:
@@ -96,12 +120,12 @@ def label(language: str, width: int) -> list[Row]:
     if not language:
         return []
     text = Text.assemble(language, style=LABEL)
-    return [replace(row, end=0, joint="") for row in fold(text, width, style=LABEL, margin=MARGIN)]
+    return [replace(row, end=0, joint="") for row in fold(text, width, style=LABEL)]
 
 
-def code(line: Text, width: int) -> list[Row]:
-    """One line of code."""
-    return fold(line, width, style=CODE, margin=MARGIN)
+def code(line: Text) -> Row:
+    """One line of code, as long as it is."""
+    return straight(line, CODE)
 
 
 class _Heading(rich_markdown.Heading):
@@ -114,11 +138,21 @@ class _Rule(rich_markdown.HorizontalRule):
 
 
 class _Code(rich_markdown.CodeBlock):
-    """Code inside a list or a quote; at the margin it is a block of its own."""
+    """Code inside a list or a quote, where lines are broken; at the margin it is a block of its own."""
+
+    marks: Sequence[Mark] = ()
+
+    @classmethod
+    def create(cls, markdown: rich_markdown.Markdown, token: Token) -> _Code:
+        made = cls(token.info.partition(" ")[0] or "text", "")
+        made.marks = token.meta.get("marks", ())
+        return made
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        block = Block(str(self.text).rstrip(), self.lexer_name)
-        for row in render(block, options.max_width):
+        width = options.max_width
+        lines = _highlighted(Block(str(self.text).rstrip(), self.lexer_name), self.marks)
+        folded = [row for line in lines for row in fold(line, width, style=CODE)]
+        for row in [*label(self.lexer_name, width), *folded]:
             yield from row.strip
             yield Segment.line()
 
@@ -146,10 +180,15 @@ class _Markdown(rich_markdown.Markdown):
         "list_item_open": _Item,
     }
 
-    def __init__(self, text: str) -> None:
+    inlines = {*rich_markdown.Markdown.inlines, "copied", "number"}  # noqa: RUF012 - as rich has it
+
+    def __init__(self, text: str, marks: Sequence[Mark]) -> None:
         # Not rich's own, which makes another parser for every block.
         self.markup = text
         self.parsed = [_keep_line_breaks(token) for token in _PARSER.parse(text)]
+        if marks:
+            mark_tokens(self.parsed, text, marks)
+        self.has_table = any(token.type == "table_open" for token in self.parsed)
         self.code_theme, self.justify, self.style, self.hyperlinks = "", None, "none", False
         self.inline_code_lexer, self.inline_code_theme = None, ""
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rich.text import Text
 
 from app.tui import markdown
 from app.tui.blocks import Blocks
+from app.tui.copied import Mark
 from app.tui.rows import BLANK, Row, wrap
 
 
@@ -14,6 +17,7 @@ class Reading:
 
     def __init__(self) -> None:
         self._blocks = Blocks()
+        self._marks: Sequence[Mark] = ()
         self._width = 0
         self._forget()
 
@@ -29,6 +33,11 @@ class Reading:
     def feed(self, text: str) -> None:
         """Add a piece of the answer."""
         self._blocks.feed(text)
+
+    def mark(self, marks: Sequence[Mark]) -> None:
+        """Mark parts of what was fed, by its characters."""
+        self._marks = marks
+        self._forget()
 
     def finish(self) -> None:
         """The answer is complete."""
@@ -47,7 +56,9 @@ class Reading:
 
     def _settle(self) -> None:
         for block in self._blocks.closed[self._settled_blocks :]:
-            rows = markdown.render(block, self._width)
+            end = block.start + len(block.text)
+            marks = [part for mark in self._marks if (part := mark.within(block.start, end))]
+            rows = markdown.render(block, self._width, marks)
             self._settled += [BLANK, *rows] if self._settled and rows else rows
             self._forget_open()
         self._settled_blocks = len(self._blocks.closed)
@@ -63,4 +74,4 @@ class Reading:
         text = Text(line)
         if self._blocks.language is None:
             return wrap(text, self._width)
-        return markdown.code(text, self._width)
+        return [markdown.code(text)]

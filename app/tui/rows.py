@@ -14,8 +14,11 @@ from rich.theme import Theme
 from textual.strip import Strip
 
 from app.tui import palette
+from app.tui.copied import COPIED, NUMBER
 
 TAB = 4  # cells
+MARGIN = 2  # cells left and right of code
+_MORE = Style(color=palette.WARM, bold=True)
 _WORD = re.compile(r"(?P<gap>\s*)(?P<word>\S+)")
 
 # Never writes anywhere: it only lays text out.
@@ -45,6 +48,8 @@ CONSOLE = Console(
             "markdown.item.bullet": Style(color=palette.ACCENT),
             "markdown.item.number": Style(color=palette.ACCENT),
             "markdown.link": Style(underline=True),
+            "markdown.copied": COPIED,
+            "markdown.number": NUMBER,
             "markdown.link_url": Style(color=palette.MUTED),
             "markdown.table.border": Style(color=palette.FAINT),
             "markdown.table.header": Style(bold=True),
@@ -62,15 +67,51 @@ class Row:
         start, end: the characters of the strip that are text; around them is decoration.
         joint: what stands in the text between this row and the next: a line's end, or what was cut
             where the width ended.
+        ground: of a row that may be wider than the screen and is reached by moving sideways: the style
+            around it. Its strip is its text alone.
     """
 
     strip: Strip
     start: int = 0
     end: int | None = None
     joint: str = "\n"
+    ground: Style | None = None
+
+    @property
+    def width(self) -> int:
+        """Cells that it needs to show in full."""
+        return self.strip.cell_length + (2 * MARGIN if self.ground is not None else 0)
+
+    def view(self, width: int, shift: int) -> tuple[Strip, Strip, Strip, int]:
+        """What shows of it in `width` cells after moving `shift` cells sideways.
+
+        Returns:
+            Its left edge, its text, its right edge, and how many characters of the text are left of that.
+        """
+        if self.ground is None:
+            return _NOTHING, self.strip, _NOTHING, 0
+        inner = max(width - 2 * MARGIN, 1)
+        text = self.strip.crop_extend(shift, shift + inner, self.ground)
+        marked = self.ground + _MORE
+        left = Segment("‹ " if shift and self.strip.cell_length else "  ", marked)
+        right = Segment(" ›" if self.strip.cell_length > shift + inner else "  ", marked)
+        return Strip([left]), text, Strip([right]), len(self.strip.crop(0, shift).text)
+
+    def copied(self, start: int, end: int | None) -> str:
+        """The text between two of its characters, without what was put in to explain it."""
+        start = max(start, self.start)
+        end = len(self.strip.text) if end is None else end
+        end = end if self.end is None else min(end, self.end)
+        text, at = "", 0
+        for part, style, _ in self.strip:
+            if not (style and style.meta.get("aside")):
+                text += part[max(start - at, 0) : max(end - at, 0)]
+            at += len(part)
+        return text
 
 
-BLANK = Row(Strip([]))
+_NOTHING = Strip([])
+BLANK = Row(_NOTHING)
 
 
 def wrap(text: Text, width: int) -> list[Row]:
@@ -104,24 +145,30 @@ def wrap(text: Text, width: int) -> list[Row]:
     return [Row(row, joint=joint) for row, joint in zip(rows, [*joints, "\n"], strict=True)]
 
 
-def fold(text: Text, width: int, *, style: Style, margin: int) -> list[Row]:
+def straight(text: Text, style: Style) -> Row:
+    """One line of code, however long, on a ground of `style`."""
+    text.expand_tabs(TAB)
+    return Row(Strip(Segment.apply_style(text.render(CONSOLE), style)), ground=style)
+
+
+def fold(text: Text, width: int, *, style: Style) -> list[Row]:
     """Break one line of code wherever the width ends, on a ground of `style` with a margin at both sides."""
     text.expand_tabs(TAB)
-    inner = max(width - 2 * margin, 1)
+    inner = max(width - 2 * MARGIN, 1)
     breaks, used = [], 0
     for at, _end, cells in split_graphemes(text.plain)[0]:
         if used + cells > inner and used:
             breaks.append(at)
             used = 0
         used += cells
-    edge = Segment(" " * margin, style)
+    edge = Segment(" " * MARGIN, style)
     rows = []
     lines = text.divide(breaks)
     for at, line in enumerate(lines):
-        fill = Segment(" " * max(width - margin - cell_len(line.plain), 0), style)
+        fill = Segment(" " * max(width - MARGIN - cell_len(line.plain), 0), style)
         body = Segment.apply_style(line.render(CONSOLE), style)
         joint = "" if at < len(lines) - 1 else "\n"
-        rows.append(Row(Strip([edge, *body, fill]), margin, margin + len(line), joint))
+        rows.append(Row(Strip([edge, *body, fill]), MARGIN, MARGIN + len(line), joint))
     return rows
 
 

@@ -14,7 +14,15 @@ from typing import TypeAlias
 from rich.segment import Segment
 from rich.style import Style
 from rich.text import Text
-from textual.events import Click, Resize
+from textual.events import (
+    Click,
+    MouseEvent,
+    MouseScrollDown,
+    MouseScrollLeft,
+    MouseScrollRight,
+    MouseScrollUp,
+    Resize,
+)
 from textual.geometry import Offset, Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
@@ -33,9 +41,11 @@ __all__ = ["Answer", "Notice", "Question", "Transcript"]
 
 WIDEST = 112  # cells of text
 LEFT = 2  # cells before it
+SIDEWAYS = 4  # cells a turn of the wheel
 NEAR = 1  # views above and below that are laid out ahead
 KEPT = 8  # views above and below whose rows are kept
 UNMARKED = Markers()  # but for what most models write
+_FIRST = 8  # the number of a row's first character, for selections: the edges before it have some too
 _ROWS = 1 << 24  # more than any entry has: numbers rows through all entries, for selections
 
 Said: TypeAlias = Question | Answer
@@ -214,6 +224,20 @@ class Transcript(ScrollView):
             self._place(_Held(message, offset, height))
         self.refresh()
 
+    def reach(self, cells: int) -> None:
+        """Move wide code and tables sideways: of the current message, or of all in view."""
+        seen = self._seen()
+        for index in seen:
+            entry = self._column.entries[index]
+            if self.current in (None, entry) or self._column.entries.index(self.current) not in seen:
+                self._move(entry, cells)
+
+    def _move(self, entry: Entry, cells: int) -> None:
+        width = self._column.width
+        wide = [row.width for row in entry.lines(width) if row.ground is not None]
+        entry.shift = max(min(entry.shift + cells, max(wide, default=0) - width), 0)
+        self.refresh()
+
     # Keeping it in place
 
     @property
@@ -259,10 +283,14 @@ class Transcript(ScrollView):
 
     def _held(self) -> _Held | None:
         """The first entry of the view whose height is certain: what is above may turn out otherwise."""
-        column, y = self._column, self.scroll_offset.y
-        seen = column.between(y, y + self.size.height)
+        column, y, seen = self._column, self.scroll_offset.y, self._seen()
         at = next((i for i in seen if column.exact(i)), seen.start)
         return _Held(column.entries[at], column.top(at) - y, column.height(at)) if seen else None
+
+    def _seen(self) -> range:
+        """The entries in view."""
+        y = self.scroll_offset.y
+        return self._column.between(y, y + self.size.height)
 
     def _below(self) -> int:
         """Rows below the view."""
@@ -347,10 +375,12 @@ class Transcript(ScrollView):
         row = lines[at] if at < len(lines) else lines[0]
         chosen = entry is self.current and at > 0
         edge = Strip([Segment("▎ " if chosen else "  ", Style(color=palette.ACCENT))])
-        key, text = index * _ROWS + at, row.strip
+        left, text, right, skipped = row.view(self._column.width, entry.shift)
+        key, first = index * _ROWS + at, _FIRST + skipped
         if self.text_selection is not None and (span := self.text_selection.get_span(key)) is not None:
-            text = self._select(text, *(max(x - LEFT, 0) if x >= 0 else x for x in span))
-        return Strip.join([edge.apply_offsets(0, key), text.apply_offsets(LEFT, key)])
+            text = self._select(text, *(max(x - first, 0) if x >= 0 else x for x in span))
+        edge = Strip.join([edge, left]).apply_offsets(first - LEFT - len(left.text), key)
+        return Strip.join([edge, text.apply_offsets(first, key), right])
 
     def _with_chip(self, strip: Strip) -> Strip:
         lines = f"{self.unseen:,} new line{'s' if self.unseen > 1 else ''}"
@@ -369,10 +399,9 @@ class Transcript(ScrollView):
         if act == "end":
             self.to_end()
             return
-        y = self.scroll_offset.y + event.y
-        if y >= self._column.total:
+        entry = self._under(event.y)
+        if entry is None:
             return
-        entry = self._column.entries[self._column.at(y)[0]]
         if act == "thought" and isinstance(entry, Answer):
             entry.show_thought = not entry.show_thought
         elif act in ("previous", "next") and entry.message_id is not None:
@@ -380,6 +409,34 @@ class Transcript(ScrollView):
         elif isinstance(entry, Question | Answer):
             self.current = entry
             self.refresh()
+
+    def on_mouse_scroll_down(self, event: MouseScrollDown) -> None:
+        """With Shift, show what is right of the code under the pointer."""
+        if event.shift:
+            self._sideways(event, SIDEWAYS)
+
+    def on_mouse_scroll_up(self, event: MouseScrollUp) -> None:
+        """With Shift, show what is left of it."""
+        if event.shift:
+            self._sideways(event, -SIDEWAYS)
+
+    def on_mouse_scroll_right(self, event: MouseScrollRight) -> None:
+        """As down with Shift."""
+        self._sideways(event, SIDEWAYS)
+
+    def on_mouse_scroll_left(self, event: MouseScrollLeft) -> None:
+        """As up with Shift."""
+        self._sideways(event, -SIDEWAYS)
+
+    def _sideways(self, event: MouseEvent, cells: int) -> None:
+        event.stop()
+        if (entry := self._under(event.y)) is not None:
+            self._move(entry, cells)
+
+    def _under(self, y: int) -> Entry | None:
+        """The entry at row `y` of the view."""
+        y += self.scroll_offset.y
+        return self._column.entries[self._column.at(y)[0]] if y < self._column.total else None
 
     def text_select_all(self) -> None:
         """Select the current message, not the whole chat."""
@@ -399,8 +456,7 @@ class Transcript(ScrollView):
 
         A selection without a beginning or an end goes as far as the view does.
         """
-        column, y = self._column, self.scroll_offset.y
-        seen = column.between(y, y + self.size.height)
+        column, seen = self._column, self._seen()
         if not seen:
             return None
         first = selection.start.y // _ROWS if selection.start else seen.start
@@ -427,6 +483,6 @@ def _entry(message: ChatMessage, markers: Markers, show_origins: bool) -> Said:
 def _copied(row: Row, span: tuple[int, int] | None) -> str:
     if span is None:
         return ""
-    start, end = (max(x - LEFT, 0) if x >= 0 else None for x in span)
-    text = row.strip.text[: row.end][:end][max(start or 0, row.start) :]
+    start, end = (max(x - _FIRST, 0) if x >= 0 else None for x in span)
+    text = row.copied(start or 0, end)
     return (text.rstrip() if row.joint == "\n" else text) + row.joint

@@ -9,9 +9,9 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from app.tui.blocks import Block
-from app.tui.markdown import code, render
+from app.tui.markdown import CODE, render
 from app.tui.reading import Reading
-from app.tui.rows import wrap
+from app.tui.rows import fold, wrap
 
 
 def text_of(block: Block, width: int = 60) -> str:
@@ -52,7 +52,6 @@ def test_numbers_of_a_list_go_on_over_blocks() -> None:
     [
         "\n".join("  " * i + f"- level{i}" for i in range(200)),
         ">" * 60 + " deep",
-        "|" + "cell|" * 500 + "\n|" + "-|" * 500 + "\n|" + "datum|" * 500,
         "| a | b |\n|---|---|\n| one | two | three |",
         '[name](http://example.org "title")',
     ],
@@ -71,6 +70,8 @@ def test_a_layout_that_would_leave_words_out_is_not_used(text: str) -> None:
         "| a | b |\n|---|---|\n| 1 | 2 |",
         "> q",
         "`x` **y**",
+        "- a\n\n  ```\n  some code that is wider than its list\n  ```",
+        "שלום עולם, זו פסקה ארוכה למדי",
     ],
 )
 def test_rows_fit_their_width(text: str, width: int) -> None:
@@ -81,14 +82,51 @@ def test_rows_fit_their_width(text: str, width: int) -> None:
 
 
 def test_wide_characters_are_cut_between_and_not_within() -> None:
-    rows = code(Text("日本語日本語"), 9)
+    rows = fold(Text("日本語日本語"), 9, style=CODE)
     assert [row.strip.text.strip() for row in rows] == ["日本", "語日", "本語"]
     assert all(cell_len(row.strip.text) == 9 for row in rows)
 
 
 def test_a_family_of_joined_emoji_is_one_character() -> None:
     family = "👨\u200d👩\u200d👧"
-    assert [row.strip.text.strip() for row in code(Text(family * 2), 6)] == [family, family]
+    assert [row.strip.text.strip() for row in fold(Text(family * 2), 6, style=CODE)] == [family, family]
+
+
+def seen(block: Block, width: int, shift: int = 0) -> list[str]:
+    """The rows as the screen shows them."""
+    views = (row.view(width, shift)[:3] for row in render(block, width))
+    return ["".join(part.text for part in view) for view in views]
+
+
+def test_wide_code_keeps_its_lines_and_is_reached_sideways() -> None:
+    block = Block("def f():\n    return 'a long line of code'", "python")
+    assert seen(block, 20) == ["  python            ", "  def f():          ", "      return 'a lo ›"]
+    assert seen(block, 20, 8)[1:] == ["‹                   ", "‹ rn 'a long line  ›"]
+    assert seen(block, 20, 17)[2] == "‹ g line of code'   "
+
+
+def test_a_table_that_has_no_room_keeps_its_columns_and_is_reached_sideways() -> None:
+    block = Block("| a | b |\n|---|---|\n| some words in a cell | 一二三四五六七八九十 |")
+    rows = render(block, 12)
+    assert all(row.ground is not None for row in rows)
+    assert all(row.width > 12 for row in rows[1:])
+    assert sum("some words in a cell" in row.strip.text for row in rows) == 1
+
+
+def test_a_table_of_many_columns_shows_each() -> None:
+    block = Block("|" + "cell|" * 500 + "\n|" + "-|" * 500 + "\n|" + "datum|" * 500)
+    text = "".join(row.strip.text for row in render(block, 60))
+    assert (text.count("cell"), text.count("datum")) == (500, 500)
+
+
+def test_nested_lists_keep_their_order_and_their_depth() -> None:
+    text = "1. one\n   - a\n     - b\n2. two"
+    assert text_of(Block(text)).split("\n") == ["1. one", "    • a", "       • b", "2. two"]
+
+
+def test_right_to_left_text_stays_in_the_order_of_its_letters() -> None:
+    line = "שלום **עולם** abc"
+    assert text_of(Block(line)) == "שלום עולם abc"
 
 
 def test_a_copy_of_wrapped_rows_is_the_line_again() -> None:
