@@ -81,8 +81,7 @@ def _refuse_damaged(raw: bytes) -> None:
     if not wrong:
         raise NotText("is not a text file", _OTHER)
     if 2 * wrong < len(beyond):
-        times = "once" if wrong == 1 else f"{wrong} times"
-        raise NotText(f"is UTF-8, but broken {times}", _REPAIR)
+        raise NotText(f"is UTF-8 but for {wrong} byte{'s' * (wrong > 1)}", _REPAIR)
 
 
 def _guess(raw: bytes) -> str:

@@ -11,13 +11,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.files.names import path_of
+from app.files.names import is_file, path_of
 
 # No letter, digit or part of an address before it.
-_AT = re.compile(r'(?<![\w.+\-/@\\=%&])@(?:"([^"\n]+)"|([^\s"]+))')
+_AT = re.compile(r'(?<![\w.+\-/@\\=%&])@(?:"([^"\n]+)"|([^\s"]{1,1024}))')  # no system has longer paths
 _CODE = re.compile(
     r"^ {0,3}(?P<fence>```+|~~~+).*?(?:^ {0,3}(?P=fence)[`~]*[ \t]*$|\Z)"
-    r"|(?P<ticks>`+)[^`]+(?P=ticks)"
+    r"|(?<!`)(?P<ticks>`+)(?!`)(?:(?!\n[ \t]*\n).)+?(?<!`)(?P=ticks)(?!`)"
     r"|^[ \t]*@[^\n]*\n(?=[ \t]*(?:@|def |class |async |public |private |export |function ))",
     re.MULTILINE | re.DOTALL,
 )
@@ -52,7 +52,7 @@ def mentions(text: str, cwd: Path) -> tuple[Mention, ...]:
         names = [at[1]] if at[1] else _names(at[2])
         for name in names:
             path = path_of(name, cwd)
-            if path.is_file():
+            if is_file(path):
                 end = at.end() if at[1] else at.start() + 1 + len(name)
                 found.append(Mention(at.start(), end, path))
                 break

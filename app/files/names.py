@@ -14,6 +14,14 @@ def path_of(name: str, cwd: Path) -> Path:
         return cwd / path
 
 
+def is_file(path: Path) -> bool:
+    """Whether there is a file, as far as can be seen."""
+    try:
+        return path.is_file()
+    except OSError:  # too long a name, a folder that is closed
+        return False
+
+
 def quoted(name: str) -> str:
     """The name as it is typed where white space would end it."""
     return f'"{name}"' if any(char.isspace() for char in name) else name

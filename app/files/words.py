@@ -51,7 +51,7 @@ class Words:
         last, begun = _Kind.SPACE, 0  # what is before `at`, and where that run began
         for at, char in enumerate(text):
             kind = kinds[char]
-            joined = last is not _Kind.SPACE and (kind is _Kind.MARK or text[at - 1] == _JOINER)
+            joined = _Kind.SPACE not in (last, kind) and (kind is _Kind.MARK or text[at - 1] == _JOINER)
             if joined:
                 kind = last
             elif kind is _Kind.MARK:
@@ -74,9 +74,9 @@ class Words:
 def _kind(char: str) -> _Kind:
     if char.isspace():
         return _Kind.SPACE
-    if any(first <= ord(char) <= last for first, last in _UNSPACED):
-        return _Kind.IDEOGRAPH
     category = unicodedata.category(char)
     if category[0] == "M" or category == "Cf" or "\U0001f3fb" <= char <= "\U0001f3ff":
         return _Kind.MARK
+    if any(first <= ord(char) <= last for first, last in _UNSPACED):
+        return _Kind.IDEOGRAPH
     return _Kind.LETTER if category[0] in "LN" or char == "_" else _Kind.SIGN
