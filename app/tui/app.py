@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
 import time
 from collections.abc import Callable
@@ -11,7 +10,7 @@ from dataclasses import replace
 
 from rich.text import Text
 from textual import events
-from textual.app import App, ComposeResult
+from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Horizontal
 
@@ -29,13 +28,13 @@ from app.events import (
     Started,
     Warned,
 )
-from app.tui import origins, palette
+from app.tui import origins
 from app.tui.answer import Answer
-from app.tui.clipboard import copy_to_system
 from app.tui.conversation import Conversation
 from app.tui.panel import History, Insight, Panel
 from app.tui.prompt import Prompt
 from app.tui.status import Facts, Sentence, State, StatusLine
+from app.tui.terminal import TerminalApp
 from app.tui.transcript import Notice, Transcript
 from app.tui.verdict import Banner
 from app.worker import Worker
@@ -59,7 +58,7 @@ DROP = (
 )
 
 
-class Chat(App[int]):
+class Chat(TerminalApp):
     """One conversation with one assistant.
 
     Attributes:
@@ -90,8 +89,7 @@ class Chat(App[int]):
     ]
 
     def __init__(self, worker: Worker, *, clock: Callable[[], float] = time.monotonic) -> None:
-        # Without colour, Textual draws in the terminal's own two; otherwise in shades of grey.
-        super().__init__(ansi_color=True if os.environ.get("NO_COLOR") is not None else None)
+        super().__init__()
         self._worker = worker
         self._clock = clock
         self.conversation = Conversation()
@@ -119,8 +117,6 @@ class Chat(App[int]):
 
     def on_mount(self) -> None:
         """Show the first frame, and only then load."""
-        self.register_theme(palette.THEME)
-        self.theme = palette.THEME.name
         self.query_one(Prompt).focus()
         self._show_status()
         self.set_interval(DRAIN_EVERY, self.drain)
@@ -236,7 +232,7 @@ class Chat(App[int]):
             self._ask(message.text)
 
     def _ask(self, question: str) -> None:
-        self.query_one(Prompt).clear()
+        self.query_one(Prompt).accept()
         self.conversation.ask(question)
         self._answer = self.query_one(Transcript).ask(
             question, show_origins=self._show_origins, show_thought=self._show_thoughts
@@ -254,7 +250,7 @@ class Chat(App[int]):
 
     def action_stop(self) -> None:
         """End the answer under way and keep what it said; a prompt without an answer is taken back."""
-        if self._answer is None:
+        if self.query_one(Prompt).dismiss() or self._answer is None:
             return
         if self.facts.state is State.LOADING:
             self._take_back()
@@ -299,14 +295,6 @@ class Chat(App[int]):
         """From now on, leave the oldest turns out of a prompt that does not fit; or no longer."""
         self._context_full = "stop" if self._context_full == "drop" else "drop"
         self._hint(WHEN_FULL[self._context_full])
-
-    def copy_to_clipboard(self, text: str) -> None:
-        """Copy, and say what really happened: a terminal never answers whether it did."""
-        if copy_to_system(text):
-            self._hint(f"Copied {len(text)} characters.")
-            return
-        super().copy_to_clipboard(text)
-        self._hint(f"Sent {len(text)} characters to the terminal's clipboard (OSC 52).")
 
     def action_insight(self) -> None:
         """Show or hide the side panel."""

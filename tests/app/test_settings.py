@@ -49,12 +49,14 @@ def test_every_option_can_be_set_from_every_source(tmp_path: Path) -> None:
         "logit-bias": "42=-5", "min-tokens": "3", "seed": "7", "seed-exact": "true",
         "exactness": "strict", "stop": "END", "system": "Be brief.", "trace": "trace.jsonl",
         "cache": "book.cache", "context-full": "drop", "paranoid": "true",
+        "theme": "light", "notify": "false",
     }  # fmt: skip
     assert set(texts) == set(BY_NAME)
     bare = {
         "k", "kv-bits", "context", "max-tokens", "temp", "top-p", "top-k", "min-p", "xtc-probability",
         "xtc-threshold", "repetition-penalty", "presence-penalty", "frequency-penalty", "penalty-context",
         "min-tokens", "seed", "seed-exact", "paranoid",
+        "notify",
     }  # fmt: skip
     file = tmp_path / "config.toml"
     file.write_text("".join(f"{n} = {t if n in bare else repr(t)}\n" for n, t in texts.items()))
