@@ -26,6 +26,7 @@ class Progress:
 
     Attributes:
         state: asking the hub first; pausing until the piece that comes is written.
+        ref: of the repository that comes now.
         here: bytes that are on this machine.
         total: bytes in all; 0 while that is not known.
         rate: bytes a second lately; None while that is not known.
@@ -34,6 +35,7 @@ class Progress:
     """
 
     state: State
+    ref: str = ""
     here: int = 0
     total: int = 0
     rate: float | None = None
@@ -71,28 +73,28 @@ class _Paused(Exception):
 
 
 class Pull:
-    """The download of one repository. Its methods may be called from any thread and never wait.
+    """The download of some repositories, one after the other. Its methods never wait, but for `close`.
 
     What has come stays on the disk, whether the download is paused, fails, or its process is killed, and
     the next download of the same repository goes on from there.
     """
 
-    def __init__(self, ref: str, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, *refs: str, clock: Callable[[], float] = time.monotonic) -> None:
         """Args:
-        ref: a hub repository, `org/name[@revision]`.
+        refs: hub repositories, `org/name[@revision]`, at least one.
         clock: in seconds.
 
         Raises:
-            ModelError: it names no repository.
+            ModelError: one of them names no repository.
         """
-        reference = Reference.parse(ref)
-        if reference.repository is None:
-            raise ModelError(f"{ref} is on this machine.", "Choose it in the list.")
-        self.ref = ref
-        self._repository, self._revision = reference.repository, reference.revision
+        self.refs = refs
+        self._references = [Reference.parse(ref) for ref in refs]
+        for reference in self._references:
+            if reference.repository is None:
+                raise ModelError(f"{reference.text} is on this machine.", "Choose it in the list.")
         self._clock = clock
         self._lock = threading.Lock()
-        self._progress = Progress("paused")
+        self._progress = Progress("paused", refs[0])
         self._wanted = threading.Event()
         self._moves: deque[tuple[float, int]] = deque()
         self._thread: threading.Thread | None = None
@@ -137,7 +139,6 @@ class Pull:
     def _run(self) -> None:
         # Read by the client when it is first imported.
         os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
-        self._moves.clear()
         while True:
             ending = self._fetch()
             with self._lock:
@@ -153,19 +154,30 @@ class Pull:
             # Only now: the hub's client takes a while to import.
             from models import hub
 
-            hub.fetch(self._repository, self._revision, self._note, self._moved)
+            for reference in self._references:
+                assert reference.repository is not None
+                self._begin(reference.text)
+                hub.fetch(reference.repository, reference.revision, self._note, self._moved)
         except _Paused:
             return replace(self.progress, state="paused", rate=None)
         except ModelError as error:
             return self._failed(error.message, error.next_step)
         except OSError as error:
-            place = error.filename or self.ref
+            place = error.filename or self.progress.ref
             return self._failed(
                 f"{place} cannot be used ({error.strerror or error}).", "Check the disk and its permissions."
             )
         except Exception as error:  # noqa: BLE001 - nobody else hears a thread
-            return self._failed(f"The download of {self.ref} failed ({first_line(error)}).", "Try again.")
+            return self._failed(
+                f"The download of {self.progress.ref} failed ({first_line(error)}).", "Try again."
+            )
         return replace(self.progress, state="done", rate=None, message="", here=self.progress.total)
+
+    def _begin(self, ref: str) -> None:
+        self._moves.clear()
+        with self._lock:
+            if self._progress.ref != ref:
+                self._progress = Progress(self._progress.state, ref)
 
     def _failed(self, message: str, next_step: str) -> Progress:
         return replace(self.progress, state="failed", rate=None, message=message, next_step=next_step)

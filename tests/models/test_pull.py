@@ -60,7 +60,7 @@ def weights_asked(server: Hub) -> list[str | None]:
 
 def test_it_fetches_a_model_and_says_how_far_it_is(server: Hub, pull: Pull) -> None:
     server.pace = 0.01
-    assert pull.progress == Progress("paused")
+    assert pull.progress == Progress("paused", REPOSITORY)
     pull.start()
     until(lambda: 0 < pull.progress.share < 1)
     now = pull.progress
@@ -173,6 +173,18 @@ def test_a_disk_that_fills_up_is_a_sentence(server: Hub, pull: Pull, monkeypatch
     assert "goes on from there" in pull.progress.next_step
 
 
+def test_a_pair_comes_one_after_the_other_and_what_is_here_is_not_asked_for_again(server: Hub) -> None:
+    server.repositories["someone/draft"] = server.repositories[REPOSITORY]
+    load(REPOSITORY)
+    server.requests.clear()
+    pair = Pull(REPOSITORY, "someone/draft")
+    pair.start()
+    until(lambda: pair.progress.state == "done")
+    assert pair.progress.ref == "someone/draft"
+    assert [model.ref for model in installed() if model.kind == "hub"] == ["someone/draft", REPOSITORY]
+    assert all("someone/draft" in path for _, path, _ in server.requests)
+
+
 def test_what_is_no_repository_is_refused_at_once(tmp_path: Path) -> None:
     with pytest.raises(ModelMissing):
         Pull("nothing-of-that-name")
@@ -193,7 +205,7 @@ def test_the_rate_is_that_of_the_last_seconds() -> None:
 
 
 def test_what_is_not_whole_is_never_all() -> None:
-    assert Progress("running", 999, 1000, 10.0).words == "99% of 1.0 KB · 10 bytes/s · 0 s left"
+    assert Progress("running", REPOSITORY, 999, 1000, 10.0).words == "99% of 1.0 KB · 10 bytes/s · 0 s left"
 
 
 def test_the_hub_is_asked_how_large_a_model_is_and_nothing_is_kept(server: Hub, home: Path) -> None:
