@@ -127,7 +127,7 @@ def _of_folder(model: Installed) -> Installed:
         family=family,
         context=_entry(config, *_CONTEXT_KEYS),
         rows=_entry(config, "vocab_size"),
-        problem="" if _loads(family) else f"mlx-lm has no model type {family}.",
+        problem="" if loads(family) else f"mlx-lm has no model type {family}.",
     )
 
 
@@ -160,7 +160,7 @@ def _entry(config: dict[str, Any], *keys: str) -> int | None:
     return next((value for value in values if isinstance(value, int) and value > 0), None)
 
 
-def _loads(family: str) -> bool:
+def loads(family: str) -> bool:
     """Whether this mlx-lm has that type, found out without importing it."""
     spec = importlib.util.find_spec("mlx_lm")
     folders = (spec and spec.submodule_search_locations) or []
