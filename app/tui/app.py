@@ -29,7 +29,7 @@ from app.events import (
     Started,
     Warned,
 )
-from app.tui import origins, palette
+from app.tui import origins, palette, verdict
 from app.tui.answer import Answer
 from app.tui.clipboard import copy_to_system
 from app.tui.conversation import Conversation
@@ -330,7 +330,7 @@ class Chat(App[int]):
     def _change(self, state: State, snapshot: Snapshot | None = None) -> None:
         if snapshot is not None:
             self.facts = replace(self.facts, snapshot=snapshot)
-            self._doing = neutralise(snapshot.speculation)
+            self._doing = neutralise(verdict.quiet(snapshot.verdict))
         self.facts = replace(self.facts, state=state)
         self._show_status()
 
