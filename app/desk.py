@@ -329,7 +329,7 @@ class Desk:
                 for name in ("tok_s", "ttft_s", "completion_tokens", "acceptance_rate", "acceptance_length")
             }
             verdict = now.verdict and {k: v for k, v in asdict(now.verdict).items() if k != "facts"}
-            stats |= {"speculation": now.speculation, "verdict": verdict}
+            stats["verdict"] = verdict
         return stats
 
     def _withdraw(self) -> Question | None:

@@ -128,7 +128,6 @@ class Engine:
         return Metrics(
             k=self._controller.next_k(),
             state=self._controller.state,
-            reason=self._controller.reason,
             verdict=self.verdict,
             kernel=self._kernel,
             source=self.source.name if self.source else None,

@@ -274,11 +274,12 @@ class Generation:
 
     def _judge(self) -> None:
         metrics, full = self._metrics, self._drafter.stood_down
-        metrics.state, metrics.reason = self._state, full or self._controller.reason
         verdict = self._diagnosis.verdict(self._controller)
         if full:
-            verdict = replace(verdict, kind="parked", cause="context", sentence=wording.off(full))
-        metrics.verdict = verdict
+            verdict = replace(
+                verdict, kind="parked", cause="context", sentence=wording.off(full), now="parked"
+            )
+        metrics.state, metrics.verdict = self._state, verdict
 
     def _trace_round(self, outcome: Outcome, details: Details | None, committed: int, seconds: float) -> None:
         if self._trace:

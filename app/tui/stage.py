@@ -11,7 +11,7 @@ from app.desk import Desk, Question
 from app.display import neutralise
 from app.events import Ready, Retuned, Snapshot
 from app.files.tray import told
-from app.tui import origins
+from app.tui import origins, verdict
 from app.tui.page import Page
 from app.tui.panel import History, Insight, Panel
 from app.tui.prompt import Prompt
@@ -129,7 +129,7 @@ class Stage:
         """Something else goes on, or has other numbers."""
         if snapshot is not None:
             self.facts = replace(self.facts, snapshot=snapshot)
-            self._doing = neutralise(snapshot.speculation)
+            self._doing = neutralise(verdict.quiet(snapshot.verdict))
         self.facts = replace(self.facts, state=state)
         self.show_status()
 
