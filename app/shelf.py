@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from app.chats.columns import one_line
-from app.chats.errors import NoSuchChat
+from app.chats.errors import NoSuchChat, StoreError
 from app.chats.recorder import Recorder
 from app.chats.records import ChatInfo, ChatMessage
 from app.chats.search import Hit
 from app.chats.store import Store
+from app.files.names import path_of
 
 TITLE = 60  # characters
 
@@ -177,6 +178,23 @@ class Shelf:
     def search(self, text: str) -> list[Hit]:
         """Where a text stands."""
         return self.reading.search(text)
+
+    def backup(self, path: str) -> Path:
+        """Write all chats to a new file; returns where it is.
+
+        Raises:
+            StoreError: it is there already, or cannot be written.
+        """
+        target = path_of(path, Path.cwd())
+        self.reading.backup(target)
+        return target
+
+    def questions(self) -> list[str]:
+        """The latest questions of all chats, the latest last; none where they cannot be read."""
+        try:
+            return self.reading.questions()
+        except StoreError:  # the recorder says so
+            return []
 
     def close(self) -> str | None:
         """Write what is left; a sentence if that was not possible."""

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from app.commands import Call
+from app.commands import BY_NAME, Call, Command
 from app.tui import clipboard
+from app.tui.chats import Chats, Place
+from app.tui.help import Help, Palette
+from app.tui.rounds import Rounds
 from app.verbs import VERBS, question_number
 from mlx_spec.errors import SpecError
 
@@ -25,7 +28,13 @@ class Calls:
             "edit": self._edit,
             "stop": self._stop,
             "copy": self._copy,
+            "chats": self._chats,
+            "search": self._chats,
             "tokens": self._tokens,
+            "rounds": self._rounds,
+            "help": self._help,
+            "palette": self._palette,
+            "theme": self._app.choose_theme,
             "panel": self._panel,
             "thinking": self._thinking,
             "quit": self._quit,
@@ -58,6 +67,38 @@ class Calls:
         if last is None:
             raise SpecError("There is no answer to copy.", "Ask something first.")
         self._app.copy_to_clipboard(clipboard.pick(what, last.text))
+        return ""
+
+    def _chats(self, search: str) -> str:
+        self._app.push_screen(
+            Chats(self._desk.shelf.reading, self._desk.shelf.export, search=search), self._go
+        )
+        return ""
+
+    def _go(self, place: Place | None) -> None:
+        """Open what was chosen in the list."""
+        if place is not None:
+            self.run(Call(BY_NAME["open"], place.chat.id))
+
+    def _help(self, _: str) -> str:
+        self._app.push_screen(Help(), self._choose)
+        return ""
+
+    def _palette(self, _: str) -> str:
+        self._app.push_screen(Palette(), self._choose)
+        return ""
+
+    def _choose(self, command: Command | None) -> None:
+        """Run the command that was chosen, or let its argument be written."""
+        if command is None:
+            return
+        if command.optional:
+            self.run(Call(command))
+        else:
+            self._stage.prompt.write(f"/{command.name} ")
+
+    def _rounds(self, _: str) -> str:
+        self._app.push_screen(Rounds(self._desk.rounds))
         return ""
 
     def _tokens(self, _: str) -> str:

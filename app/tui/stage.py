@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from rich.text import Text
-from textual.app import App
 
 from app.desk import Desk, Question
 from app.display import neutralise
@@ -17,6 +16,7 @@ from app.tui.panel import History, Insight, Panel
 from app.tui.prompt import Prompt
 from app.tui.slip import Slip
 from app.tui.status import Facts, Sentence, State, StatusLine
+from app.tui.terminal import TerminalApp
 from app.tui.transcript import Notice, Transcript
 from app.tui.verdict import Banner
 from mlx_spec.errors import SpecError
@@ -37,7 +37,7 @@ class Stage:
         editing: id of the question that is written anew, or None.
     """
 
-    def __init__(self, app: App[int], desk: Desk) -> None:
+    def __init__(self, app: TerminalApp, desk: Desk) -> None:
         self._app = app
         self.desk = desk
         self.transcript = Transcript()
@@ -112,6 +112,11 @@ class Stage:
     def refuse(self, error: SpecError) -> None:
         """Say why something was not done."""
         self.hint(f"{error.message} {error.next_step}".strip())
+
+    def call_back(self, seconds: float) -> None:
+        """Tell a person who looks elsewhere that an answer is there."""
+        if self.desk.worker.settings.notify:
+            self._app.call_back(seconds, "specchat: the answer is there")
 
     def warn(self, *sentences: str) -> None:
         """Say what the person must see."""
