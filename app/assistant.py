@@ -10,7 +10,7 @@ from typing import Any, TextIO
 
 from app.fitting import fit
 from app.measurements import Kept, Measurements, of_backend, of_pair
-from app.pair import Pair, Progress, load_pair
+from app.pair import Pair, Progress, load_pair, pair_with
 from app.prompt_cache import PromptCache
 from app.settings import Settings
 from app.template import Message, Template
@@ -36,10 +36,11 @@ class Assistant:
         notices: sentences about the latest prompt that the person must see.
     """
 
-    def __init__(self, settings: Settings, target: Any, engine: Any, draft: str) -> None:
+    def __init__(self, settings: Settings, pair: Pair, engine: Any, trace: TextIO | None = None) -> None:
+        target = pair.target
         info = target.info
         self.model = f"{info.name} ({info.quantization or info.dtype})"
-        self.draft = draft
+        self.draft = pair.draft
         self.context_limit: int = engine.context_limit
         self.context_full = settings.context_full
         self.warnings = list(settings.warnings)
@@ -48,7 +49,9 @@ class Assistant:
         self._longest_context: int = info.context_length
         self._settings = settings
         self._template = Template(target.tokenizer, settings.system)
+        self._pair = pair
         self._engine = engine
+        self._trace = trace
         self._cache: PromptCache | None = None
         self._held = ExitStack()
         self._measurements: Measurements | None = None
@@ -74,13 +77,10 @@ class Assistant:
             cache = PromptCache(settings.cache) if settings.cache else None
             trace = held.enter_context(_append_to(settings.trace)) if settings.trace else None
 
-            from mlx_spec import Engine
-
             pair = load_pair(settings, progress)
-            engine = Engine(pair.target, pair.source, trace=trace, **asdict(settings.engine))
-            held.callback(engine.close)
-            assistant = cls(settings, pair.target, engine, pair.draft)
-            assistant._recall(pair)
+            engine = _engine(pair, settings, trace)
+            assistant = cls(settings, pair, engine, trace)
+            assistant._measurements = assistant._recall(engine, pair)
             if cache:
                 progress("Opening the prompt cache")
                 assistant._cache = cache
@@ -88,17 +88,43 @@ class Assistant:
             assistant._held = held.pop_all()
             return assistant
 
-    def _recall(self, pair: Pair) -> None:
-        """Take up what earlier runs measured with this pair on this backend."""
+    def _recall(self, engine: Any, pair: Pair) -> Measurements:
+        """Let `engine` take up what earlier runs measured with this pair on this backend."""
         key = {**of_backend(), **of_pair(pair.target.info, pair.draft, self._settings.engine.kv_bits)}
-        self._measurements = Measurements(locations.cache_dir() / "measurements", key)
-        kept, warning = self._measurements.read()
+        measurements = Measurements(locations.cache_dir() / "measurements", key)
+        kept, warning = measurements.read()
         if warning:
             self.warnings.append(warning)
         try:
-            self._engine.recall(kept.depths, kept.controller)
+            engine.recall(kept.depths, kept.controller)
         except (KeyError, TypeError, ValueError, AttributeError):
-            self.warnings.append(self._measurements.unusable("it is damaged"))
+            self.warnings.append(measurements.unusable("it is damaged"))
+        return measurements
+
+    def retune(self, settings: Settings, progress: Progress) -> None:
+        """Speculate otherwise from the next answer on, with the same target and all that it has read.
+
+        For when no answer runs. Sets `draft` and `metrics`, and `warnings` to what is new. After an
+        error all is as it was.
+
+        Args:
+            settings: those of now, but for k and draft.
+            progress: gets sentences about what is going on.
+
+        Raises:
+            SpecError: the draft model cannot be had or does not fit the target.
+        """
+        pair = self._pair
+        if settings.draft != self._settings.draft:
+            pair = pair_with(pair.target, settings, progress)
+        engine = _engine(pair, settings, self._trace, self._engine.session)
+        self.warnings = list(filter(None, [self.keep()]))
+        self._measurements = self._recall(engine, pair)
+        if settings.exactness == "strict":
+            # Which of the rows are plain decoding's own, only the old engine knows: they are read again.
+            self._engine.close()
+        self._settings, self._pair, self._engine = settings, pair, engine
+        self.draft = pair.draft
 
     def answer(
         self,
@@ -112,7 +138,7 @@ class Assistant:
         A `stop` counts from when this returns.
 
         Args:
-            messages: the turns, the last of which is the user's.
+            messages: the turns, the last of which is the user's, or an answer that is to go on.
             context_full: stop or drop; None takes the assistant's own.
             progress: is called while a long prompt is read.
 
@@ -132,7 +158,8 @@ class Assistant:
     def _prompt(self, messages: Sequence[Message], context_full: str) -> list[int]:
         """The tokens of a conversation; sets `markers` and `notices`."""
         self.notices = []
-        if found := self._template.markers_in(messages[-1].content):
+        asked = messages[-1].role == "user"  # an unfinished answer may well contain its own markers
+        if asked and (found := self._template.markers_in(messages[-1].content)):
             self.notices.append(
                 f"The prompt contains {', '.join(found)}: the model takes that for its own control marker "
                 "and not for text."
@@ -199,7 +226,14 @@ class Assistant:
 
     def close(self) -> None:
         """Free the caches and close the trace."""
+        self._engine.close()
         self._held.close()
+
+
+def _engine(pair: Pair, settings: Settings, trace: TextIO | None, session: Any = None) -> Any:
+    from mlx_spec import Engine
+
+    return Engine(pair.target, pair.source, trace=trace, session=session, **asdict(settings.engine))
 
 
 @contextmanager

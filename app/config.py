@@ -107,6 +107,22 @@ def _from_file(file: Path) -> dict[str, Any]:
     return values
 
 
+def typed(texts: Mapping[str, str]) -> dict[str, Any]:
+    """The values of options as a person typed them somewhere else than on the command line.
+
+    Args:
+        texts: by the names of the settings' attributes.
+
+    Raises:
+        UsageError: one of them is none of its option's values.
+    """
+    known = {option.attribute: option for option in OPTIONS}
+    return {
+        name: _checked(known[name], known[name].kind.from_text, text, known[name].name)
+        for name, text in texts.items()
+    }
+
+
 def _checked(option: Option, convert: Callable[[Any], Any], raw: Any, where: str) -> Any:
     try:
         value = convert(raw)

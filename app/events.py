@@ -8,10 +8,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from app.errors import exit_code, sentence
+from app.memory import Memory
 from app.thinking import Markers
 from mlx_spec.errors import PromptTooLong, SpecError
 from mlx_spec.events import FinishReason, Round
 from mlx_spec.verdict.diagnose import Verdict
+from models.amount import in_bytes
 
 
 @dataclass(frozen=True)
@@ -27,11 +29,11 @@ class Snapshot:
         context_used: tokens of context in use.
         completion_tokens: tokens of the answer so far.
         state: off, measuring, speculating or parked.
-        reason: why it is not speculating, in words.
         source: the draft source's name, or None.
         prompt_tokens: tokens of the prompt.
         reused_tokens: those of them that need not be read.
-        verdict: on speculation, with the numbers behind it; None while there is none.
+        verdict: on speculation, with the numbers behind it and in words: nothing else says why. None while
+            there is none.
         spoilt: other programs kept the machine too busy to measure it.
         kernel: which kernel is expected to verify, as an explanation; None where nobody knows.
         hazards: for each position in a draft, accepted / tested; None where none was tested.
@@ -46,7 +48,6 @@ class Snapshot:
     context_used: int
     completion_tokens: int
     state: str
-    reason: str | None
     source: str | None
     prompt_tokens: int = 0
     reused_tokens: int = 0
@@ -68,7 +69,6 @@ class Snapshot:
             context_used=metrics.context_used,
             completion_tokens=metrics.completion_tokens,
             state=metrics.state,
-            reason=metrics.reason,
             source=metrics.source,
             verdict=metrics.verdict,
             spoilt=metrics.spoilt,
@@ -78,17 +78,6 @@ class Snapshot:
             prompt_tokens=metrics.prompt_tokens,
             reused_tokens=metrics.reused_tokens,
         )
-
-    @property
-    def speculation(self) -> str:
-        """What speculation does, and why, in one sentence."""
-        doing = {
-            "off": "Speculation is off",
-            "measuring": "Speculation waits",
-            "parked": "Speculation is parked",
-            "speculating": f"Speculating with {self.source}",
-        }[self.state]
-        return f"{doing}: {self.reason}." if self.reason else f"{doing}."
 
     def at_start(self) -> Snapshot:
         """What is still true of the last answer's numbers when a new one begins."""
@@ -120,6 +109,75 @@ class Ready:
     context_full: str
     warnings: tuple[str, ...]
     snapshot: Snapshot
+
+
+@dataclass(frozen=True)
+class Retuned:
+    """The same target speculates otherwise from now on.
+
+    Attributes:
+        draft: the draft source, a name for the screen.
+        k: as the settings have it now: a number, or auto.
+        warnings: sentences that the user must see.
+        snapshot: the metrics before the next answer.
+    """
+
+    draft: str
+    k: int | str
+    warnings: tuple[str, ...]
+    snapshot: Snapshot
+
+
+@dataclass(frozen=True)
+class Switching:
+    """Another pair is about to be loaded; the old one is freed first.
+
+    Attributes:
+        model, draft: what is coming, as options name them.
+        memory: with the old pair still there.
+    """
+
+    model: str
+    draft: str
+    memory: Memory
+
+
+@dataclass(frozen=True)
+class Switched:
+    """A switch is over; a `Ready` came just before with what is loaded now.
+
+    Attributes:
+        before, freed, after: memory with the old pair, with none, and with the one that is there now.
+        restored: it is the old one again, since the other could not be loaded: a `Refused` said why.
+    """
+
+    before: Memory
+    freed: Memory
+    after: Memory
+    restored: bool = False
+
+    @property
+    def sentence(self) -> str:
+        """Memory before and after, for the screen."""
+        before, freed, after = self.before, self.freed, self.after
+        return (
+            f"Memory of the models: {in_bytes(before.active)} before, {in_bytes(freed.active)} between, "
+            f"{in_bytes(after.active)} now (peak {in_bytes(after.peak)}; "
+            f"the whole program {in_bytes(before.process)}, then {in_bytes(after.process)})."
+        )
+
+
+@dataclass(frozen=True)
+class Refused:
+    """Another K, draft source or pair could not be had: a sentence why, and one on what to do.
+
+    After a refused K or draft source all is as it was. After a refused pair the old one is loaded again:
+    `Ready` and `Switched` follow, or a `Failed` if that cannot be had any more either.
+    """
+
+    message: str
+    next_step: str
+    exit_code: int
 
 
 @dataclass(frozen=True)
@@ -201,4 +259,18 @@ class Failed:
         return cls(sentence(error), "", exit_code(error), loading)
 
 
-Event = Loading | Ready | Measured | Started | Prefilled | Emitted | Finished | Warned | Failed
+Event = (
+    Loading
+    | Ready
+    | Retuned
+    | Switching
+    | Switched
+    | Refused
+    | Measured
+    | Started
+    | Prefilled
+    | Emitted
+    | Finished
+    | Warned
+    | Failed
+)

@@ -43,7 +43,7 @@ def fit(
     still be too long. What comes before the first user's message stays.
 
     Args:
-        messages: of the conversation, the last of which is the user's.
+        messages: of the conversation, the last of which is the user's, or an answer that is to go on.
         render: gives their prompt's tokens; the system prompt is its own affair.
         limit: tokens of prompt and answer together.
         answer: tokens that the answer may have. A quarter of the context is kept free for it at most.

@@ -36,10 +36,20 @@ def load_pair(settings: Settings, progress: Progress) -> Pair:
     Raises:
         SpecError: the models cannot be had or do not fit together.
     """
+    from models import load
+
+    return pair_with(load(settings.model, dtype=settings.dtype, progress=progress), settings, progress)
+
+
+def pair_with(target: Any, settings: Settings, progress: Progress) -> Pair:
+    """A target that is loaded, with the draft source that the settings name.
+
+    Raises:
+        SpecError: the draft model cannot be had or does not fit the target.
+    """
     from mlx_spec import drafts
     from models import load
 
-    target = load(settings.model, dtype=settings.dtype, progress=progress)
     draft = "lookup" if settings.draft == "auto" else settings.draft
     kind, _, ref = draft.partition(":")
     if kind != "model":

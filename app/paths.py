@@ -33,6 +33,7 @@ def _places() -> dict[str, Path]:
     return {
         "config": locations.config_file(),
         "data": locations.data_dir(),
+        "chats": locations.chats_file(),
         "models": locations.models_dir(),
         "cache": locations.cache_dir(),
         "hub": locations.hub_dir(),

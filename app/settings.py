@@ -10,6 +10,8 @@ from app import kinds
 from app.options import option, options_of
 from mlx_spec.options import EngineOptions, Limits, Sampling
 
+THEMES = ("dark", "light", "contrast", "terminal")
+
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
@@ -101,6 +103,11 @@ class Settings:
         "compare the caches with a fresh reading after every round (slow: to find bugs)",
         home=(EngineOptions, "paranoid"),
     )
+    details: bool = option(
+        kinds.switch(),
+        "with --jsonl or --trace: each round's drafts with their probabilities; the chat has them always",
+        home=(EngineOptions, "details"),
+    )
     stop: tuple[str, ...] = option(
         kinds.texts("TEXT"), "text that ends the answer and is not shown", home=(Limits, "stop")
     )
@@ -111,6 +118,16 @@ class Settings:
     )
     trace: Path | None = option(  # noqa: RUF009  a field
         kinds.path("FILE"), "append one JSON line a round to FILE"
+    )
+
+    theme: str | None = option(
+        kinds.choice(*THEMES),
+        "colours of the terminal UI; terminal: its own (unset: what /theme chose last, or dark)",
+    )
+    notify: bool = option(
+        kinds.switch(),
+        "tell the terminal when a long answer ends while you look elsewhere",
+        default=True,
     )
 
     warnings: tuple[str, ...] = ()

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from app.thinking import Markers
+from mlx_spec.text import REPLACEMENT
 from models.errors import ModelError
 
 _TAIL = 32  # tokens at the end of a prompt among which thinking may be opened
@@ -16,10 +17,17 @@ _MARKER = re.compile(r"<\S+>|\[\S+\]")
 
 @dataclass(frozen=True)
 class Message:
-    """One turn of a conversation."""
+    """One turn of a conversation.
+
+    Attributes:
+        role: whose it is.
+        content: its text.
+        tokens: of an unfinished answer, as the model emitted them; empty if they are not known.
+    """
 
     role: Literal["system", "user", "assistant"]
     content: str
+    tokens: tuple[int, ...] = ()
 
 
 class Template:
@@ -36,12 +44,20 @@ class Template:
     def tokens(self, messages: Sequence[Message]) -> list[int]:
         """The token ids of a conversation by the model's chat template, or of its bare text without one.
 
+        An assistant's message at the end is an unfinished answer, to be gone on with: its tokens come
+        after the prompt that it answers, which is what the model saw when it wrote them, whatever the
+        template does with answers.
+
         Args:
-            messages: at least one.
+            messages: at least one that is not an unfinished answer.
 
         Raises:
             ModelError: the template refuses the conversation.
         """
+        if messages[-1].role == "assistant":
+            *before, unfinished = messages
+            prompt = self.tokens(before)
+            return prompt + self._emitted(unfinished, self.markers(prompt).opener)
         if self._system is not None and messages[0].role != "system":
             messages = [Message("system", self._system), *messages]
         if not self._tokenizer.has_chat_template:
@@ -56,6 +72,19 @@ class Template:
             if self._system is None:
                 raise
             raise ModelError(error.message, "Try without a system prompt.") from error
+
+    def _emitted(self, answer: Message, opener: str) -> list[int]:
+        """The tokens of an unfinished answer: its own, unless they say anything but its text.
+
+        They may be those of another model, or end within a character, which was not shown.
+        """
+        text = answer.content.removeprefix(opener)
+        tokens = list(answer.tokens)
+        while tokens and self._tokenizer.decode(tokens).endswith(REPLACEMENT) and text[-1:] != REPLACEMENT:
+            tokens.pop()
+        if tokens and self._tokenizer.decode(tokens).lstrip() == text.lstrip():
+            return tokens
+        return list(self._tokenizer.encode(text, add_special_tokens=False))
 
     def markers(self, prompt: Sequence[int]) -> Markers:
         """The markers around the thinking of an answer to `prompt`, given as tokens."""

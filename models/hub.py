@@ -7,9 +7,13 @@ files and keeps the books.
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import httpx2
 from huggingface_hub import HfApi, constants, hf_hub_url, snapshot_download
@@ -23,10 +27,16 @@ from huggingface_hub.errors import (
     RevisionNotFoundError,
 )
 from huggingface_hub.file_download import repo_folder_name
-from huggingface_hub.utils import disable_progress_bars, filter_repo_objects
+from huggingface_hub.utils import (
+    build_hf_headers,
+    disable_progress_bars,
+    filter_repo_objects,
+    get_session,
+    hf_raise_for_status,
+)
 
 from models import folder as model_folder
-from models.download import Download
+from models.download import Download, Moved, check_room, here
 from models.errors import ModelError, ModelMissing
 from models.locations import hub_dir
 
@@ -46,13 +56,75 @@ Tell = Callable[[str], None]
 constants.HF_HUB_DISABLE_TELEMETRY = True
 
 
-def fetch(repository: str, revision: str | None, tell: Tell) -> Path:
+@dataclass(frozen=True)
+class Listing:
+    """What a repository holds of a model, before anything of it is fetched.
+
+    Attributes:
+        repository: `org/name`.
+        commit: that its revision stands for now.
+        weights: bytes of its weights.
+        total: bytes of its large files, the weights among them.
+        missing: those of them that are not here yet.
+        config: of the model; None if it has none that can be read.
+    """
+
+    repository: str
+    commit: str
+    weights: int
+    total: int
+    missing: int
+    config: dict[str, Any] | None
+
+
+def look(repository: str, revision: str | None) -> Listing:
+    """Ask the hub how large a model is. Nothing is kept.
+
+    Raises:
+        ModelMissing: if there is no such repository or no way to reach it.
+        ModelError: if it has no weights that are fetched.
+    """
+    with _explained(repository, revision):
+        commit, large = _large_files(repository, revision)
+        blobs = _blobs(repository)
+        return Listing(
+            repository,
+            commit,
+            sum(each.lfs.size for each in large if each.rfilename.endswith(".safetensors")),
+            sum(each.lfs.size for each in large),
+            sum(each.lfs.size - here(blobs, each.lfs.sha256) for each in large),
+            _config(repository, commit),
+        )
+
+
+def _config(repository: str, commit: str) -> dict[str, Any] | None:
+    url = hf_hub_url(repository, "config.json", revision=commit, endpoint=_endpoint())
+    data = b""
+    with get_session().stream(
+        "GET", url, headers=build_hf_headers(), follow_redirects=True, timeout=constants.HF_HUB_ETAG_TIMEOUT
+    ) as response:
+        if response.status_code == 404:
+            return None
+        hf_raise_for_status(response)
+        for chunk in response.iter_bytes():
+            data += chunk
+            if len(data) > model_folder.MAX_JSON:
+                return None
+    try:
+        config = json.loads(data)
+    except (ValueError, RecursionError):
+        return None
+    return config if isinstance(config, dict) else None
+
+
+def fetch(repository: str, revision: str | None, tell: Tell, moved: Moved = lambda here, total: None) -> Path:
     """The folder of a hub repository's model, downloaded if it is not here or not whole.
 
     Args:
         repository: `org/name`.
         revision: branch, tag or commit; None for the main branch.
         tell: is told how far the download is.
+        moved: is told so in bytes, after each piece of a large file; may raise to pause the download there.
 
     Returns:
         A folder named after the commit.
@@ -61,20 +133,27 @@ def fetch(repository: str, revision: str | None, tell: Tell) -> Path:
         ModelMissing: if there is no such repository or no way to reach it.
         ModelError: if what it sends is damaged, or no model that can be loaded.
     """
-    here = kept(repository, revision)
-    if here is not None:
+    whole = kept(repository, revision)
+    if whole is not None:
         try:
-            model_folder.check(here)
-            return here
+            model_folder.check(whole)
+            return whole
         except model_folder.Damaged as damage:
             tell(f"{damage.message} It is fetched again.")
             _forget(damage.file)
         except ModelMissing as missing:
             tell(f"{missing.message} It is fetched.")
-    try:
-        _fetch_weights(repository, revision, tell)
+    with _explained(repository, revision):
+        _fetch_weights(repository, revision, tell, moved)
         with disable_progress_bars():
             return _snapshot(repository, revision)
+
+
+@contextmanager
+def _explained(repository: str, revision: str | None) -> Iterator[None]:
+    """What the client says when it fails, in sentences."""
+    try:
+        yield
     except (HfHubHTTPError, HFValidationError, LocalEntryNotFoundError, OfflineModeIsEnabled) as error:
         raise _explain(repository, revision, error) from error
     except httpx2.HTTPError as error:
@@ -116,7 +195,12 @@ def _forget(file: Path) -> None:
     target.unlink(missing_ok=True)
 
 
-def _fetch_weights(repository: str, revision: str | None, tell: Tell) -> None:
+def _blobs(repository: str) -> Path:
+    return hub_dir() / repo_folder_name(repo_id=repository, repo_type="model") / "blobs"
+
+
+def _large_files(repository: str, revision: str | None) -> tuple[str, Sequence[Any]]:
+    """The commit of a revision, and what the hub keeps by hash of what is wanted of it."""
     if constants.is_offline_mode():
         raise OfflineModeIsEnabled()
     facts = HfApi(endpoint=_endpoint()).model_info(repository, revision=revision, files_metadata=True)
@@ -131,12 +215,17 @@ def _fetch_weights(repository: str, revision: str | None, tell: Tell) -> None:
             f"{repository} has no model*.safetensors, the only kind of weights that is fetched.",
             "Look for an MLX version of the model, for instance at mlx-community.",
         )
-    blobs = hub_dir() / repo_folder_name(repo_id=repository, repo_type="model") / "blobs"
-    large = [sibling for sibling in siblings if sibling.lfs is not None]
-    download = Download(repository, sum(sibling.lfs.size for sibling in large), tell)
-    for sibling in large:
-        name, lfs = sibling.rfilename, sibling.lfs
-        url = hf_hub_url(repository, name, revision=facts.sha, endpoint=_endpoint())
+    return facts.sha, [sibling for sibling in siblings if sibling.lfs is not None]
+
+
+def _fetch_weights(repository: str, revision: str | None, tell: Tell, moved: Moved) -> None:
+    commit, large = _large_files(repository, revision)
+    blobs = _blobs(repository)
+    check_room(blobs, sum(each.lfs.size - here(blobs, each.lfs.sha256) for each in large), repository)
+    download = Download(repository, sum(each.lfs.size for each in large), tell, moved)
+    for each in large:
+        name, lfs = each.rfilename, each.lfs
+        url = hf_hub_url(repository, name, revision=commit, endpoint=_endpoint())
         download.file(name, url, lfs.size, lfs.sha256, blobs)
 
 

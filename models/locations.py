@@ -39,6 +39,11 @@ def data_dir() -> Path:
     return home / "data" if home else platformdirs.user_data_path(_APP)
 
 
+def chats_file() -> Path:
+    """The file of the kept chats, in a folder of its own."""
+    return data_dir() / "chats" / "chats.db"
+
+
 def cache_dir() -> Path:
     """The folder of what can be made again, such as measurements."""
     home = _home()

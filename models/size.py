@@ -9,7 +9,7 @@ import json
 import re
 import struct
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -177,6 +177,15 @@ def _of_folder(folder: Path, name: str) -> Size:
     tensors: dict[str, int] = {}
     for file in sorted(folder.glob("model*.safetensors")):
         tensors |= _tensor_bytes(file)
+    return size_by(config, tensors, name, "by its files")
+
+
+def size_by(config: dict[str, Any], tensors: dict[str, int], name: str, how: str) -> Size:
+    """The size of a model by its configuration and the bytes of its tensors.
+
+    Raises:
+        UnknownSize: the configuration does not tell how the weights are stored.
+    """
     text = config.get("text_config") if isinstance(config.get("text_config"), dict) else config
     assert isinstance(text, dict)
     quantization = config.get("quantization")
@@ -186,7 +195,7 @@ def _of_folder(folder: Path, name: str) -> Size:
     else:
         storage = Storage.parse(str(config.get("torch_dtype") or config.get("dtype") or "bf16"))
     if storage is None:
-        raise UnknownSize(f"{folder} stores its weights in an unknown way.", "Write a size, such as 7B@4bit.")
+        raise UnknownSize(f"{name} stores its weights in an unknown way.", "Write a size, such as 7B@4bit.")
     values = {
         "layers": text.get("num_hidden_layers"),
         "kv_heads": text.get("num_key_value_heads", text.get("num_attention_heads")),
@@ -196,7 +205,7 @@ def _of_folder(folder: Path, name: str) -> Size:
         "experts": text.get("num_experts", text.get("num_local_experts", text.get("n_routed_experts"))),
         "used": text.get("num_experts_per_tok"),
     }
-    return _measured(name, tensors, storage, values)
+    return replace(_measured(name, tensors, storage, values), how=how)
 
 
 def _measured(name: str, tensors: dict[str, int], storage: Storage, values: dict[str, Any]) -> Size:

@@ -6,7 +6,7 @@ import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
-from screenplay import Scripted, worker_for
+from screenplay import Scripted, desk_for, worker_for
 from textual.pilot import Pilot
 
 from app.tui.app import Chat
@@ -28,7 +28,7 @@ class Driver:
 
     @property
     def state(self) -> State:
-        return self.app.facts.state
+        return self.app.stage.facts.state
 
     @property
     def prompt(self) -> Prompt:
@@ -58,10 +58,17 @@ class Driver:
 
 @asynccontextmanager
 async def chat(
-    assistant: Scripted | Exception, *, hold: threading.Event | None = None, size: tuple[int, int] = (80, 24)
+    assistant: Scripted | Exception,
+    *,
+    hold: threading.Event | None = None,
+    size: tuple[int, int] = (80, 24),
+    resume: bool = False,
 ) -> AsyncIterator[Driver]:
-    worker = worker_for(assistant, hold)
-    app = Chat(worker)
+    """The program from its start to its end; with `resume`, in the chat of the last time."""
+    desk = desk_for(worker_for(assistant, hold))
+    if resume:
+        desk.open(desk.shelf.latest())
+    app = Chat(desk)
     try:
         async with app.run_test(size=size, notifications=True) as pilot:
             driver = Driver(app, pilot)
@@ -69,5 +76,7 @@ async def chat(
                 await driver.loaded()
             yield driver
     finally:
-        worker.close()
-        assert not worker.alive
+        desk.worker.close()
+        assert not desk.worker.alive
+        desk.wind_up(desk.worker.drain())
+        assert desk.shelf.close() is None

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
 from urllib.parse import unquote, urlsplit
 
+PIECE = 16 << 10  # bytes
 LARGE = ".safetensors"  # such files are kept by hash, as large files are on the real hub
 
 
@@ -26,6 +28,7 @@ class Hub:
         error_code: the hub's own name for an error, such as `GatedRepo`.
         weights_status: answer requests for large files with this, if set.
         cut: stop each large file's body after this many bytes, if set.
+        pace: seconds between two pieces of a large file's body.
         spoil: flip a byte in this many of the next large files.
         tokens: Authorization headers that came.
         requests: (method, path, Range header) of everything asked so far.
@@ -37,6 +40,7 @@ class Hub:
     error_code: str = ""
     weights_status: int | None = None
     cut: int | None = None
+    pace: float = 0.0
     spoil: int = 0
     requests: list[tuple[str, str, str | None]] = field(default_factory=list)
     tokens: set[str | None] = field(default_factory=set)
@@ -103,10 +107,16 @@ class _Answers(BaseHTTPRequestHandler):
         start = int((self.headers.get("Range") or "bytes=0-").removeprefix("bytes=").split("-")[0])
         if start:
             headers["Content-Range"] = f"bytes {start}-{len(data) - 1}/{len(data)}"
-        return self.send(206 if start else 200, data[start:], headers, self.hub.cut if large else None)
+        pace = self.hub.pace if large else 0.0
+        return self.send(206 if start else 200, data[start:], headers, self.hub.cut if large else None, pace)
 
     def send(
-        self, status: int, body: bytes, headers: dict[str, str] | None = None, cut: int | None = None
+        self,
+        status: int,
+        body: bytes,
+        headers: dict[str, str] | None = None,
+        cut: int | None = None,
+        pace: float = 0.0,
     ) -> None:
         self.send_response(status)
         for key, value in (headers or {}).items():
@@ -114,7 +124,13 @@ class _Answers(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         if self.command == "GET":
-            self.wfile.write(body if cut is None else body[:cut])
+            sent = body if cut is None else body[:cut]
+            size = PIECE if pace else max(len(sent), 1)
+            # Whoever reads may have gone in the middle.
+            with suppress(ConnectionError):
+                for start in range(0, len(sent), size):
+                    time.sleep(pace)
+                    self.wfile.write(sent[start : start + size])
             self.close_connection = cut is not None and cut < len(body)
 
 

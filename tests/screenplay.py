@@ -13,7 +13,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from app.assistant import PromptProgress
+from app.desk import Desk
 from app.pair import Progress
+from app.settings import Settings
+from app.shelf import Shelf
 from app.template import Message
 from app.thinking import Markers
 from app.worker import Worker
@@ -21,6 +24,7 @@ from mlx_spec.errors import SpecError
 from mlx_spec.events import FinishReason, Round
 from mlx_spec.metrics import Metrics
 from mlx_spec.verdict.diagnose import Verdict
+from models import locations
 
 Piece = tuple[str, str]
 DRAFT, TARGET, PLAIN = "draft:lookup", "target", "plain"
@@ -33,6 +37,7 @@ FACTS: dict[str, Any] = {
 }
 PARKED = Verdict("parked", "verification", "Verification is serialized: 5 rows cost 4.5x one row.", FACTS)
 PAYING = Verdict("paying", None, "It pays.", {"speedup": {"value": 1.8, "low": 1.6, "high": 2.0}})
+SILENT = Verdict("off", "user", "Speculation is off: no draft source was chosen.", now="off")
 
 
 def rounds(*pieces: str, origin: str = PLAIN, reason: FinishReason = "stop") -> list[Round]:
@@ -60,7 +65,7 @@ def speculative(words: Sequence[str], k: int = 4) -> list[Round]:
 
 def silent() -> Metrics:
     """The metrics of an assistant without a draft source."""
-    return Metrics(reason="no draft source was chosen")
+    return Metrics(verdict=SILENT)
 
 
 @dataclass
@@ -97,6 +102,8 @@ class Scripted:
     calls: int = 0  # of a measurement that nobody interrupts
     found: Verdict | None = None
     unkept: str | None = None
+    unfit: dict[str, Exception] = field(default_factory=dict)
+    retuned: list[tuple[int | str, str]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.going.set()
@@ -138,6 +145,15 @@ class Scripted:
             yield event
         self.metrics.finish_reason = script[-1].finish_reason
 
+    def retune(self, settings: Settings, progress: Progress) -> None:
+        """An exception in `unfit` is raised; else the draft is the one that is named."""
+        self.threads.add(threading.get_ident())
+        progress(f"Loading the draft {settings.draft}.")
+        if settings.draft in self.unfit:
+            raise self.unfit[settings.draft]
+        self.warnings, self.draft = [], settings.draft
+        self.retuned.append((settings.k, settings.draft))
+
     def measure(self) -> Generator[None, None, None]:
         self.threads.add(threading.get_ident())
         while self.calls:
@@ -164,7 +180,7 @@ class Scripted:
 def worker_for(assistant: Scripted | Exception, hold: threading.Event | None = None) -> Worker:
     """A worker whose loading reports progress, waits for `hold`, then gives `assistant` or raises it."""
 
-    def load(progress: Progress) -> Any:
+    def load(settings: Settings, progress: Progress) -> Any:
         progress("Reading the weights of builtin.")
         while hold is not None and not hold.wait(0.01):
             progress("Still reading.")
@@ -172,7 +188,12 @@ def worker_for(assistant: Scripted | Exception, hold: threading.Event | None = N
             raise assistant
         return assistant
 
-    return Worker(load)
+    return Worker(load, Settings())
+
+
+def desk_for(worker: Worker) -> Desk:
+    """A desk that keeps its chats where the environment says."""
+    return Desk(worker, Shelf(locations.chats_file()))
 
 
 STORY = """\
@@ -226,7 +247,7 @@ def main() -> int:
     ]
     time_to_load = threading.Event()
     threading.Timer(2.0, time_to_load.set).start()
-    return chat(worker_for(Scripted(answers * 3, pace=pace), time_to_load))
+    return chat(desk_for(worker_for(Scripted(answers * 3, pace=pace), time_to_load)))
 
 
 if __name__ == "__main__":

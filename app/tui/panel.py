@@ -71,7 +71,7 @@ def lines(insight: Insight, width: int, height: int) -> Iterator[Text]:
 
 
 def _summary(found: Verdict | None, facts: dict[str, Any]) -> Iterator[Text]:
-    yield Text(verdict.short(found), verdict.style(found)) if found else Text("-")
+    yield Text(verdict.tags(found)[0], verdict.style(found)) if found else Text("-")
     yield Text(f"speedup   {_speedup(facts.get('speedup'))}")
     yield Text(f"predicted {shown(facts.get('predicted'), '{:.2f}x')}")
 
@@ -107,7 +107,8 @@ def _hazards(snapshot: Snapshot) -> Iterator[Text]:
 
 
 def _ks(snapshot: Snapshot, history: History, width: int) -> Iterator[Text]:
-    yield Text(f"K: now {snapshot.k}, parked {history.parked} of {history.rounds} rounds", palette.MUTED)
+    yield Text(f"K: now {snapshot.k}, {snapshot.state}", palette.MUTED)
+    yield Text(f"parked {history.parked} of {history.rounds} rounds", palette.MUTED)
     # A digit each; K above 9 goes on with letters.
     ks = "".join("0123456789abcdefg"[min(k, 16)] for k in history.ks)
     kept = ks[-2 * width :]

@@ -1,36 +1,53 @@
-"""The prompt box: several lines, Enter sends."""
+"""The prompt box: several lines, Enter sends. It completes, recalls, and folds long pastes."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from rich.style import Style
+from rich.text import Text
 from textual import events
 from textual.content import Content
+from textual.geometry import Size
 from textual.message import Message
 from textual.strip import Strip
 from textual.widgets import TextArea
+from textual.widgets.text_area import Edit, EditResult, Location
 
+from app.commands import BY_NAME, key_name
 from app.display import neutralise
+from app.tui import completion, palette
+from app.tui.completion import Source
+from app.tui.pastes import Pastes
+from app.tui.popup import Popup
+from app.tui.recall import Recall
 
-KEYS = (
-    "Enter send · Ctrl+J new line · Esc stop · F2 tokens by origin · F3 measured "
-    "· PgUp/PgDn scroll · Ctrl+Q quit",
-    "Enter send · Ctrl+J new line · Esc stop · F2 tokens · F3 measured · Ctrl+Q quit",
-    "Enter send · Esc stop · F2 tokens · F3 measured · Ctrl+Q quit",
-    "Enter send · Esc stop · F2 tokens · Ctrl+Q quit",
-    "Esc stop · Ctrl+Q quit",
-    "Ctrl+Q quit",
-)
+ROWS = 8  # that it grows to
 NEWLINE = ("ctrl+j", "shift+enter", "alt+enter")
+UNFOLD = "ctrl+t"
+# What the lower border says, the most important last.
+HINTS = (
+    f"{key_name(BY_NAME['palette'].key)} commands",
+    "Ctrl+J new line",
+    f"{key_name(BY_NAME['stop'].key)} stop",
+    "Enter send",
+    f"{key_name(BY_NAME['help'].key)} help",
+    f"{key_name(BY_NAME['quit'].key)} quit",
+)
+CHIP = Style(color=palette.ACCENT, bgcolor=palette.RAISED, italic=True)
 
 
 class Prompt(TextArea):
-    """Grows with what is typed, up to eight lines."""
+    """Grows with what is typed, up to eight lines and half the screen.
+
+    Attributes:
+        sources: what completes arguments of each kind, such as PATH; `@` completes PATH too.
+    """
 
     DEFAULT_CSS = """
     Prompt {
         height: auto;
-        max-height: 10;
         border: round $panel;
         border-title-color: $text-muted;
         border-subtitle-color: $text-muted;
@@ -44,39 +61,108 @@ class Prompt(TextArea):
 
     @dataclass
     class Sent(Message):
-        """The user sends what is written."""
+        """The user sends what is written; `Prompt.accept` says that it was taken."""
 
         text: str
 
-    def __init__(self) -> None:
-        super().__init__(soft_wrap=True, tab_behavior="focus", placeholder="Ask something")
+    def __init__(self, sources: Mapping[str, Source] | None = None) -> None:
+        super().__init__(soft_wrap=True, tab_behavior="focus", placeholder="Ask something, or / for commands")
+        self.sources = dict(sources or {})
+        self._pastes = Pastes()
+        self._recall = Recall()
+        self._popup = Popup(self._complete)
+        self._offered: tuple[int, str] | None = None  # up to where the cursor was then
 
     def entitle(self, model: str, draft: str) -> None:
         """Show who answers: names, which may come out of a file, are no markup and no control codes."""
         self.border_title = Content(neutralise(f"{model} · draft: {draft}"))
 
+    def remember(self, texts: Iterable[str]) -> None:
+        """What Up recalls: earlier questions, the latest last."""
+        self._recall = Recall(texts)
+
+    @property
+    def message(self) -> str:
+        """What is written, with folded pastes in full."""
+        return self._pastes.unfold(self.text)
+
+    @property
+    def selected_text(self) -> str:
+        """What is selected, with folded pastes in full."""
+        return self._pastes.unfold(super().selected_text)
+
+    def accept(self) -> None:
+        """What was sent is taken: it can be recalled, and the box is empty."""
+        self._recall.add(self.message)
+        self.clear()
+        self._pastes.clear()
+
+    def write(self, text: str) -> None:
+        """Put `text` in place of all that is written."""
+        self.load_text(text)
+        self.move_cursor(self.document.end)
+
     def give_back(self, text: str) -> None:
         """Put `text` back above whatever was typed since."""
-        self.load_text("\n\n".join(filter(None, (text, self.text))))
-        self.move_cursor(self.document.end)
+        self.write("\n\n".join(filter(None, (text, self.text))))
+
+    def dismiss(self) -> bool:
+        """Close the completions; False if there were none."""
+        was_open = self._popup.is_open
+        self._popup.close()
+        return was_open
+
+    # What it looks like
+
+    def on_mount(self) -> None:
+        """Completions lie above the box."""
+        assert self.parent is not None
+        self.screen.mount(self._popup, before=self)
 
     def on_resize(self) -> None:
         """Show the keys that fit."""
-        room = self.size.width - 4
-        self.border_subtitle = Content(next((keys for keys in KEYS if len(keys) <= room), ""))
+        shown = list(HINTS)
+        while len(" · ".join(shown)) > self.size.width - 4 and shown:
+            del shown[0]
+        self.border_subtitle = Content(" · ".join(shown))
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """Its lines, as far as there is room."""
+        frame = self.gutter.height
+        most = max(min(ROWS, viewport.height // 2 - frame), 1)
+        return min(super().get_content_height(container, viewport, width), most)
+
+    def get_line(self, line_index: int) -> Text:
+        """A line, its chips marked."""
+        line = super().get_line(line_index)
+        for start, end in self._pastes.chips(line.plain):
+            line.stylize(CHIP, start, end)
+        return line
 
     def render_line(self, y: int) -> Strip:
         """Nothing where there is no room: TextArea cannot break its placeholder to no width at all."""
         return super().render_line(y) if self.content_size.width else Strip.blank(0)
 
+    # Typing
+
     async def _on_key(self, event: events.Key) -> None:
         # Before TextArea's own handler, which takes Enter for a new line.
-        if event.key == "enter":
+        popup = self._popup
+        takes = popup.choice is not None and not popup.completion.complete()
+        if event.key in ("tab", "enter") and popup.is_open and (event.key == "tab" or takes):
             self._take(event)
-            self.post_message(self.Sent(self.text))
+            self._complete()
+        elif event.key == "enter":
+            self._take(event)
+            self._enter()
         elif event.key in NEWLINE:
             self._take(event)
             self.insert("\n")
+        elif event.key == UNFOLD:
+            self._take(event)
+            self._unfold()
+        elif event.key == "escape" and self.dismiss():
+            self._take(event)
         elif event.key == "ctrl+d" and not self.text:
             self._take(event)
             await self.run_action("app.quit")  # as in a shell
@@ -84,9 +170,119 @@ class Prompt(TextArea):
     async def _on_paste(self, event: events.Paste) -> None:
         # Before TextArea's own handler, which would draw control codes as they are.
         # Terminals paste line ends as carriage returns.
-        event.text = neutralise(event.text.replace("\r\n", "\n").replace("\r", "\n"))
+        text = neutralise(event.text.replace("\r\n", "\n").replace("\r", "\n"))
+        event.text = self._pastes.fold(text, among=self.text)
+
+    def _enter(self) -> None:
+        row, column = self.cursor_location
+        if self.document[row][:column].endswith("\\"):
+            self.replace("\n", (row, column - 1), (row, column), maintain_selection_offset=False)
+        else:
+            self.dismiss()
+            self.post_message(self.Sent(self.message))
+
+    def action_cursor_up(self, select: bool = False) -> None:
+        """Up: in the completions; from the first line on, to what was asked before; else a line."""
+        if self._popup.is_open and not select:
+            self._popup.move(-1)
+        elif select or not self.navigator.is_first_wrapped_line(self.cursor_location):
+            super().action_cursor_up(select)
+        elif (text := self._recall.back(self.text)) is not None:
+            self._show_recalled(text, (0, len(text.partition("\n")[0])))
+
+    def action_cursor_down(self, select: bool = False) -> None:
+        """Down: in the completions; from the last line on, to what was asked after; else a line."""
+        if self._popup.is_open and not select:
+            self._popup.move(1)
+        elif select or not self.navigator.is_last_wrapped_line(self.cursor_location):
+            super().action_cursor_down(select)
+        elif (text := self._recall.on(self.text)) is not None:
+            *lines, last = text.split("\n")
+            self._show_recalled(text, (len(lines), len(last)))
+
+    def _show_recalled(self, text: str, cursor: Location) -> None:
+        self.load_text(text)
+        self.move_cursor(cursor)
+        self._offered = self._before_cursor()  # a command that is recalled is not being written
 
     @staticmethod
     def _take(event: events.Key) -> None:
         event.stop()
         event.prevent_default()
+
+    # Chips
+
+    def edit(self, edit: Edit) -> EditResult:
+        """Every change comes through here: a chip is changed as a whole or not at all."""
+        (top, start), (bottom, end) = edit.top, edit.bottom
+        empty = edit.top == edit.bottom
+        for first, last in self._pastes.chips(self.document[top]):
+            if first < start < last:
+                start = last if empty else first
+        for first, last in self._pastes.chips(self.document[bottom]):
+            if first < end < last:
+                end = last
+        edit.from_location, edit.to_location = (top, start), (bottom, end)
+        result = super().edit(edit)
+        self._offer()
+        return result
+
+    def undo(self) -> None:
+        """Take a change back."""
+        self._leave_the_end()
+        super().undo()
+
+    def redo(self) -> None:
+        """Make it again."""
+        self._leave_the_end()
+        super().redo()
+
+    def _leave_the_end(self) -> None:
+        # TextArea moves the cursor last, and fails if its line is gone by then.
+        self.move_cursor((0, 0))
+
+    def _unfold(self) -> None:
+        """Write the paste at the cursor out, or the last one before it."""
+        row, column = self.cursor_location
+        before = [span for span in self._pastes.chips(self.document[row]) if span[0] <= column]
+        if not before:
+            self.notify("There is no folded paste before the cursor in this line.", markup=False)
+            return
+        start, end = max(before)
+        text = self._pastes.unfold(self.document[row][start:end])
+        self.replace(text, (row, start), (row, end), maintain_selection_offset=False)
+
+    # Completions
+
+    def on_text_area_changed(self) -> None:
+        """What is written became another text as a whole."""
+        self._offer()
+
+    def on_text_area_selection_changed(self) -> None:
+        """The cursor moved."""
+        self._offer()
+
+    def on_blur(self) -> None:
+        """Nobody writes here."""
+        self.dismiss()
+
+    def _before_cursor(self) -> tuple[int, str]:
+        row, column = self.cursor_location
+        return row, self.document[row][:column]
+
+    def _offer(self) -> None:
+        """Show completions for what stands before the cursor, unless that is what was shown last."""
+        before = self._before_cursor()
+        if before == self._offered or not self._popup.is_attached:
+            return
+        self._offered = before
+        row, line = before
+        found = completion.at(line, first=row == 0, sources=self.sources) if self.has_focus else None
+        self._popup.offer(found or completion.NOTHING, self.region.y)
+
+    def _complete(self) -> None:
+        chosen = self._popup.choice or self._popup.items[0]
+        row, column = self.cursor_location
+        start = self._popup.completion.start
+        self._popup.close()
+        self.replace(chosen.value, (row, start), (row, column), maintain_selection_offset=False)

@@ -13,7 +13,7 @@ from typing import TypeAlias
 from textual.events import Click
 from textual.message import Message
 
-from app.chats.records import ChatMessage
+from app.chats.records import Attachment, ChatMessage
 from app.thinking import Markers
 from app.tui.answer import Answer
 from app.tui.entries import Entries
@@ -84,11 +84,18 @@ class Transcript(Entries):
             entries.append(entry)
         self.fill(entries or [Welcome()])
 
-    def ask(self, question: str, *, show_origins: bool = False, show_thought: bool = False) -> Answer:
-        """Add a question and an empty answer, and go to the end."""
+    def ask(
+        self,
+        question: str,
+        files: tuple[Attachment, ...] = (),
+        *,
+        show_origins: bool = False,
+        show_thought: bool = False,
+    ) -> Answer:
+        """Add a question with its files and an empty answer, and go to the end."""
         if self.entries and isinstance(self.entries[0], Welcome):
             self.take_out(self.entries[0])
-        self.insert(Question(question))
+        self.insert(Question(question, files))
         return self.begin(show_origins=show_origins, show_thought=show_thought)
 
     def begin(self, *, show_origins: bool = False, show_thought: bool = False) -> Answer:

@@ -15,7 +15,7 @@ from models import locations
 def test_paths_say_what_is_there(specchat: Any, write_config: Callable[[str], Path]) -> None:
     file = write_config("")
     lines = specchat("paths").out.splitlines()
-    assert [line.split()[0] for line in lines] == ["config", "data", "models", "cache", "hub"]
+    assert [line.split()[0] for line in lines] == ["config", "data", "chats", "models", "cache", "hub"]
     assert lines[0].split()[1:] == [str(file)]
     assert lines[-1].endswith(f"{locations.hub_dir()}  (not there yet)")
 

@@ -233,7 +233,7 @@ def test_a_chat_is_saved_when_it_closes_and_the_next_one_goes_on_from_there(file
     settings = Settings(cache=file, max_tokens=4)
     reused = []
     for _ in range(2):
-        worker = Worker(lambda progress: Assistant.load(settings, progress))
+        worker = Worker(Assistant.load, settings)
         worker.start()
         worker.answer([Message("user", BOOK.decode())])
         deadline = time.monotonic() + 10

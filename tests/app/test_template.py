@@ -44,3 +44,38 @@ def test_a_conversation_with_a_system_prompt_of_its_own_keeps_that_one() -> None
     tokenizer = tiny_tokenizer()
     assert Template(tokenizer, "Sing.").tokens(own) == Template(tokenizer, None).tokens(own)
     assert Template(tokenizer, "Be brief.").tokens(ASK) == Template(tokenizer, None).tokens(own)
+
+
+def test_an_unfinished_answer_stands_after_the_prompt_that_it_answers_in_its_own_tokens() -> None:
+    tokenizer = tiny_tokenizer()
+    template = Template(tokenizer, None)
+    prompt = template.tokens(ASK)
+    # Another way to cut the same text than the tokenizer's own: a token a letter.
+    emitted = [token for letter in "the end" for token in tokenizer.encode(letter, add_special_tokens=False)]
+    assert emitted != tokenizer.encode("the end", add_special_tokens=False)
+    assert template.tokens([*ASK, Message("assistant", "the end", tuple(emitted))]) == prompt + emitted
+
+
+@pytest.mark.parametrize("tokens", [(), (5, 6, 7)])
+def test_an_unfinished_answer_of_no_known_tokens_or_of_another_model_is_tokenized(tokens: tuple[int]) -> None:
+    tokenizer = tiny_tokenizer()
+    template = Template(tokenizer, None)
+    said = tokenizer.encode("the end", add_special_tokens=False)
+    assert template.tokens([*ASK, Message("assistant", "the end", tokens)]) == template.tokens(ASK) + said
+
+
+def test_half_a_character_that_nobody_saw_is_written_anew() -> None:
+    tokenizer = tiny_tokenizer()
+    template = Template(tokenizer, None)
+    ok, half = (tokenizer.encode(text, add_special_tokens=False) for text in ("ok", "é"))
+    answer = Message("assistant", "ok", (*ok, half[0]))
+    assert len(half) == 2
+    assert template.tokens([*ASK, answer]) == template.tokens(ASK) + ok
+
+
+def test_what_the_template_opened_is_not_said_twice() -> None:
+    tokenizer = tiny_tokenizer()
+    tokenizer.chat_template = CHATML.replace("assistant\n", "assistant\n<think>\n")
+    template = Template(tokenizer, None)
+    said = tokenizer.encode("Well", add_special_tokens=False)
+    assert template.tokens([*ASK, Message("assistant", "<think>\nWell")]) == template.tokens(ASK) + said

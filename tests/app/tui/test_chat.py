@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from driver import chat
-from screenplay import Scripted, rounds, speculative, worker_for
+from screenplay import PAYING, Scripted, desk_for, rounds, speculative, worker_for
 
 from app.events import Failed, Ready
 from app.template import Message
@@ -18,6 +18,8 @@ from app.tui.status import State
 from app.tui.transcript import Transcript
 from mlx_spec.errors import PromptTooLong, SpecError
 from mlx_spec.events import Round
+from mlx_spec.metrics import Metrics
+from mlx_spec.verdict.diagnose import Verdict
 
 LONG = [f"line {i}\n\n" for i in range(60)]
 
@@ -160,13 +162,13 @@ async def test_a_source_that_stands_down_says_why_in_mid_answer() -> None:
     class Narrow(Scripted):
         def answer(self, messages: Sequence[Message], **rest: Any) -> Iterator[Round]:
             for news in super().answer(messages, **rest):
-                self.metrics.state = "parked"
-                self.metrics.reason = "the draft model's context of 512 tokens is full"
+                full = "Speculation is off: the draft model's context of 512 tokens is full."
+                self.metrics.state, self.metrics.verdict = "parked", Verdict("parked", "context", full)
                 yield news
 
     async with chat(Narrow([speculative(["a ", "b ", "c "])])) as driver:
         await driver.ask("Go.")
-        await driver.see("Speculation is parked: the draft model's context of 512 tokens is full.")
+        await driver.see("‖ parked", "‖ Speculation is off: the draft model's context of 512 tokens is full.")
 
 
 async def test_f2_shows_how_much_of_the_prompt_was_reused() -> None:
@@ -184,10 +186,12 @@ async def test_f2_shows_how_much_of_the_prompt_was_reused() -> None:
 
 
 async def test_the_status_shows_the_numbers_of_speculation() -> None:
-    async with chat(Scripted([speculative([f"w{i} " for i in range(40)])])) as driver:
+    words = [f"w{i} " for i in range(40)]
+    assistant = Scripted([speculative(words)], metrics=Metrics(verdict=PAYING))
+    async with chat(assistant, size=(110, 24)) as driver:
         await driver.ask("Go.")
         await driver.see("○ ready", "K 4", "12.3 tok/s", "rate ", "length ", "TTFT 0.42 s", "ctx 80/8192")
-        await driver.see("Speculating with lookup.")
+        await driver.see("▴ pays 1.80x", "It pays.")
 
 
 async def test_the_status_says_why_speculation_is_off() -> None:
@@ -223,8 +227,8 @@ async def test_a_model_that_cannot_be_loaded_is_named_and_sets_the_exit_code() -
         await driver.see("▲ There is no model called nope.", "Check --model.", "▲ error")
         await driver.ask("Hello?")
         assert driver.prompt.text == "Hello?"
-        assert driver.app.failure is not None
-        assert driver.app.failure.exit_code == 1
+        assert driver.app.desk.failure is not None
+        assert driver.app.desk.failure.exit_code == 1
 
 
 async def test_control_codes_and_markup_of_the_model_are_shown_and_not_obeyed() -> None:
@@ -342,13 +346,13 @@ def test_what_happened_is_told_again_after_the_screen_is_gone(monkeypatch: pytes
     from app.tui import chat as run_chat
 
     def run(self: Chat) -> int:
-        self.failure = Failed("There is no model called nope.", "Check --model.", 3, loading=True)
+        self.desk.failure = Failed("There is no model called nope.", "Check --model.", 3, loading=True)
         return 0
 
     monkeypatch.setattr(Chat, "run", run)
     err = io.StringIO()
     monkeypatch.setattr("sys.stderr", err)
-    assert run_chat(worker_for(Scripted())) == 3
+    assert run_chat(desk_for(worker_for(Scripted()))) == 3
     assert "There is no model called nope. Check --model." in err.getvalue()
 
 
@@ -372,7 +376,7 @@ def test_a_failure_of_the_last_moment_is_told_though_no_screen_showed_it(
     monkeypatch.setattr(Chat, "run", run)
     err = io.StringIO()
     monkeypatch.setattr("sys.stderr", err)
-    assert run_chat(worker) == 1
+    assert run_chat(desk_for(worker)) == 1
     assert err.getvalue().splitlines() == [
         "specchat: warning: The prompt cache could not be saved.",
         "specchat: error: No space left on device.",

@@ -58,16 +58,6 @@ async def test_blank_prompts_are_not_sent() -> None:
         assert assistant.asked == []
 
 
-async def test_a_prompt_sent_into_a_running_answer_stays_in_the_box() -> None:
-    assistant = Scripted([rounds("a", "b")])
-    assistant.going.clear()
-    async with chat(assistant) as driver:
-        await driver.ask("one")
-        await driver.ask("two")
-        await driver.see("An answer is running. Esc stops it.")
-        assert driver.prompt.text == "two"
-
-
 async def test_esc_is_answered_at_once_even_if_the_engine_is_slow() -> None:
     async with chat(Scripted([rounds("x", "y", "z")], pace=1.0)) as driver:
         await driver.ask("Go.")

@@ -13,7 +13,7 @@ from app.events import Snapshot
 from app.tui import plot
 from app.tui.panel import WIDTH, History, Insight, lines
 from app.tui.status import Facts, State, line
-from app.tui.verdict import short
+from app.tui.verdict import loud, quiet, tags
 from mlx_spec.verdict.diagnose import Verdict
 
 KINDS = [
@@ -27,7 +27,7 @@ KINDS = [
 
 def snapshot(verdict: Verdict | None = PARKED, **changes: Any) -> Snapshot:
     facts = {"hazards": (0.81, 0.5, None), "tested": (40, 32, 0), **changes}
-    return Snapshot(0, 9.6, 0.7, 2.4, 0.4, 300, 64, "parked", "why", "self", verdict=verdict, **facts)
+    return Snapshot(0, 9.6, 0.7, 2.4, 0.4, 300, 64, "parked", "self", verdict=verdict, **facts)
 
 
 def shown(now: Snapshot, history: History, height: int = 40) -> list[str]:
@@ -46,7 +46,8 @@ def test_the_panel_has_every_number() -> None:
     assert "  1 █████████████░░░  81% of 40" in text
     assert "  3 ░░░░░░░░░░░░░░░░ - of 0" in text
     assert "44300" in text
-    assert "K: now 0, parked 2 of 5 rounds" in text
+    assert "K: now 0, parked" in text
+    assert "parked 2 of 5 rounds" in text
 
 
 def test_17_lines_of_a_small_terminal_hold_everything_that_counts() -> None:
@@ -106,7 +107,7 @@ def test_without_measurements_there_is_no_curve() -> None:
 
 
 def test_each_kind_has_its_own_symbol_and_words() -> None:
-    said = [short(verdict) for verdict in KINDS]
+    said = [tags(verdict)[0] for verdict in KINDS]
     assert said == [
         "◔ measuring",
         "▴ pays 1.80x",
@@ -114,6 +115,27 @@ def test_each_kind_has_its_own_symbol_and_words() -> None:
         "▾ slower 0.51x",
         "∅ off",
     ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "now", "words"),
+    [
+        ("measuring", "parked", "◔ measuring, parked now"),
+        ("paying", "parked", "▴ pays 0.51x, parked now"),
+        ("parked", "measuring", "‖ parked: verification, tried again"),
+        ("parked", "parked", "‖ parked: verification"),
+        ("measuring", "measuring", "◔ measuring"),
+    ],
+)
+def test_what_the_controller_does_now_is_a_part_of_the_words(kind: Any, now: Any, words: str) -> None:
+    cause = PARKED.cause if kind == "parked" else None
+    assert tags(Verdict(kind, cause, "Why.", FACTS, now))[0] == words
+
+
+@pytest.mark.parametrize("verdict", KINDS)
+def test_the_sentence_stands_in_one_place(verdict: Verdict) -> None:
+    assert loud(verdict) == (verdict.kind in ("parked", "slower"))
+    assert quiet(verdict) == ("" if loud(verdict) else verdict.sentence)
 
 
 def test_the_status_line_says_state_and_verdict_before_any_number() -> None:

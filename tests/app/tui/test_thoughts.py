@@ -41,4 +41,4 @@ async def test_thinking_that_goes_on_is_counted_and_an_unclosed_end_is_told() ->
         await driver.ask("Go.")
         await driver.see("▸ thinking, 1 token so far")
         await driver.see("▸ thought for 3 tokens, and had not finished", "○ ready")
-        assert driver.app.conversation.messages[1].content == "<think>\nWell, hm."
+        assert driver.app.desk.conversation.path[1].text == "<think>\nWell, hm."

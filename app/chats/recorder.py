@@ -1,0 +1,223 @@
+"""Writes chats down while they happen, on a thread of its own: whoever talks never waits for a disk.
+
+What cannot be written now stays in order in memory and is tried again; the person is told once, and once
+more when all of it is on disk.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from app.chats.columns import one_line, storable
+from app.chats.errors import StoreError, StoreUnavailable
+from app.chats.records import Attachment, ChatInfo, ChatMessage, MessageState, Role, Span
+from app.chats.store import Store, new_chat_id, new_message_id
+from app.errors import sentence
+
+INTERVAL = 0.5  # seconds between two writes of an answer that streams
+RETRY = 5.0  # seconds until what failed is tried again
+
+Job = Callable[[Store], object]
+
+
+class Recorder:
+    """One writer. All methods but `flush` and `close` return at once, and none of them fails."""
+
+    def __init__(
+        self,
+        path: Path,
+        say: Callable[[str], None],
+        *,
+        open: Callable[[Path], Store] = Store.open,
+        interval: float = INTERVAL,
+        retry: float = RETRY,
+    ) -> None:
+        """Args:
+        path: of the store.
+        say: takes a sentence for the person; called on the recorder's thread.
+        open: opens the store; on that thread too.
+        interval, retry: seconds, as above.
+        """
+        self._path = path
+        self._say = say
+        self._open = open
+        self._interval = interval
+        self._retry = retry
+        self._jobs: deque[Job] = deque()
+        self._answers: dict[int, Job] = {}  # by message; only the latest state of each is worth writing
+        self._due = 0.0
+        self._closing = False
+        self._changed = threading.Condition()
+        self._store: Store | None = None
+        self._trouble = ""
+        self._refused: set[str] = set()
+        self._thread = threading.Thread(target=self._run, name="recorder", daemon=True)
+        self._thread.start()
+
+    def create(self, title: str = "", model: str = "", draft: str = "") -> ChatInfo:
+        """As `Store.create`."""
+        now = time.time()
+        chat = ChatInfo(new_chat_id(), one_line(title), now, now, model=model, draft=draft)
+        self.run(partial(Store.create, title=title, model=model, draft=draft, chat_id=chat.id))
+        return chat
+
+    def add(
+        self,
+        chat_id: str,
+        *,
+        parent: int | None,
+        role: Role,
+        text: str,
+        state: MessageState = "done",
+        attachments: Sequence[Attachment] = (),
+        message_id: int | None = None,
+    ) -> ChatMessage:
+        """As `Store.add`; an answer begins as "streaming"."""
+        message = ChatMessage(
+            new_message_id() if message_id is None else message_id,
+            parent,
+            role,
+            storable(text),
+            state,
+            time.time(),
+            tuple(attachments),
+        )
+        self.run(
+            partial(
+                Store.add,
+                chat_id=chat_id,
+                parent=parent,
+                role=role,
+                text=text,
+                state=state,
+                attachments=message.attachments,
+                message_id=message.id,
+                created=message.created,
+            )
+        )
+        return message
+
+    def progress(self, message_id: int, text: str, pieces: Sequence[tuple[str, str]]) -> None:
+        """An answer so far; of several within the interval the last one is written."""
+        job = partial(Store.update, message_id=message_id, text=text, pieces=tuple(pieces), state="streaming")
+        with self._changed:
+            self._answers[message_id] = job
+            self._changed.notify_all()
+
+    def settle(
+        self,
+        message_id: int,
+        *,
+        text: str,
+        pieces: Sequence[tuple[str, str]],
+        state: MessageState,
+        spans: Sequence[Span] = (),
+        stats: dict[str, Any] | None = None,
+    ) -> None:
+        """An answer as it ended."""
+        job = partial(
+            Store.update,
+            message_id=message_id,
+            text=text,
+            pieces=tuple(pieces),
+            state=state,
+            spans=tuple(spans),
+            stats=stats,
+        )
+        with self._changed:
+            self._answers.pop(message_id, None)
+            self._jobs.append(job)
+            self._changed.notify_all()
+
+    def run(self, verb: Callable[..., object], *values: Any) -> None:
+        """Any other verb of the store, in its turn: `recorder.run(Store.rename, chat.id, "Title")`."""
+        with self._changed:
+            self._jobs.append(lambda store: verb(store, *values))
+            self._changed.notify_all()
+
+    def flush(self, timeout: float = 1.0) -> bool:
+        """Wait until everything so far is on disk, for `timeout` seconds at most; whether it is."""
+        with self._changed:
+            self._due = 0.0
+            self._changed.notify_all()
+            return self._changed.wait_for(lambda: not self._jobs and not self._answers, timeout)
+
+    def close(self, timeout: float = 5.0) -> str | None:
+        """Write what is left and end; returns a sentence if that was not possible in `timeout` seconds."""
+        with self._changed:
+            self._closing = True
+            self._changed.notify_all()
+        self._thread.join(timeout)
+        if self._jobs or self._answers:
+            return f"The last changes to your chats are lost. {self._trouble}".strip()
+        return None
+
+    def _run(self) -> None:
+        while (job := self._next()) is not None:
+            if self._did(job):
+                with self._changed:
+                    self._jobs.popleft()
+                    self._changed.notify_all()
+                self._recovered()
+            elif self._closing:
+                break
+            else:
+                with self._changed:
+                    self._changed.wait_for(lambda: self._closing, self._retry)
+        self._shut()
+
+    def _next(self) -> Job | None:
+        """Wait for the job that is to be done next, which stays the first until it is done."""
+        with self._changed:
+            while not self._jobs:
+                wait = self._due - time.monotonic() if self._answers else None
+                if self._answers and (self._closing or (wait is not None and wait <= 0)):
+                    self._jobs.append(self._answers.pop(next(iter(self._answers))))
+                    self._due = time.monotonic() + self._interval
+                elif self._closing:
+                    return None
+                else:
+                    self._changed.wait(wait)
+            return self._jobs[0]
+
+    def _did(self, job: Job) -> bool:
+        """Whether the job is dealt with: done, or such that it will never be."""
+        try:
+            if self._store is None:
+                self._store = self._open(self._path)
+        except StoreError as error:
+            return self._failed(error)
+        try:
+            job(self._store)
+        except StoreUnavailable as error:
+            self._shut()
+            return self._failed(error)
+        except Exception as error:  # noqa: BLE001  one job must not end the recording of all others
+            if (said := sentence(error)) not in self._refused:
+                self._refused.add(said)
+                self._say(said)
+        return True
+
+    def _failed(self, error: StoreError) -> bool:
+        if not self._trouble:
+            self._say(f"{sentence(error)} Until then this chat is kept in memory alone.")
+        self._trouble = sentence(error)
+        return False
+
+    def _recovered(self) -> None:
+        if self._trouble and not self._jobs:
+            self._trouble = ""
+            self._say("Everything is saved again.")
+
+    def _shut(self) -> None:
+        if self._store is not None:
+            with suppress(StoreError):  # said already, when writing failed
+                self._store.close()
+            self._store = None

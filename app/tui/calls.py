@@ -1,0 +1,78 @@
+"""Commands on the screen: what a slash, a key or the palette calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from app.commands import Call
+from app.tui import clipboard
+from app.verbs import VERBS, question_number
+from mlx_spec.errors import SpecError
+
+if TYPE_CHECKING:
+    from app.tui.app import Chat
+
+
+class Calls:
+    """Runs commands. What needs the screen is here; the rest is `app.verbs`."""
+
+    def __init__(self, app: Chat) -> None:
+        self._app = app
+        self._stage = app.stage
+        self._desk = app.desk
+        self._ways: dict[str, Callable[[str], str]] = {
+            "edit": self._edit,
+            "stop": self._stop,
+            "copy": self._copy,
+            "tokens": self._tokens,
+            "panel": self._panel,
+            "thinking": self._thinking,
+            "quit": self._quit,
+        }
+
+    def run(self, call: Call) -> bool:
+        """Do what is called for, and say what came of it; False if it was refused."""
+        name = call.command.name
+        try:
+            way = self._ways.get(name)
+            sentence = way(call.argument) if way else VERBS[name](self._desk, call.argument)
+        except SpecError as error:
+            self._stage.refuse(error)
+            return False
+        self._stage.show_desk()
+        self._stage.tell(sentence)
+        return True
+
+    def _edit(self, number: str) -> str:
+        question = question_number(self._desk, number)
+        self._stage.edit(question, self._desk.conversation.message(question).text)
+        return ""
+
+    def _stop(self, _: str) -> str:
+        self._app.action_stop()
+        return ""
+
+    def _copy(self, what: str) -> str:
+        last = self._desk.conversation.last("assistant")
+        if last is None:
+            raise SpecError("There is no answer to copy.", "Ask something first.")
+        self._app.copy_to_clipboard(clipboard.pick(what, last.text))
+        return ""
+
+    def _tokens(self, _: str) -> str:
+        self._stage.page.show_origins(not self._stage.page.origins)
+        self._stage.show_status()
+        return ""
+
+    def _panel(self, _: str) -> str:
+        self._stage.turn_panel()
+        return ""
+
+    def _thinking(self, _: str) -> str:
+        self._stage.page.show_thoughts(not self._stage.page.thoughts)
+        return ""
+
+    def _quit(self, _: str) -> str:
+        self._app.exit(0)
+        return ""

@@ -1,0 +1,147 @@
+"""Several processes use one store, and any of them may be killed at any time."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from app.chats.store import Store
+
+ROOT = Path(__file__).resolve().parents[3]
+STREAM = """
+from app.chats.recorder import Recorder
+import sys, time
+from pathlib import Path
+recorder = Recorder(Path(sys.argv[1]), print)
+chat = recorder.create("Streaming")
+question = recorder.add(chat.id, parent=None, role="user", text="Count.")
+answer = recorder.add(chat.id, parent=question.id, role="assistant", text="", state="streaming")
+text, began = "", time.monotonic()
+for number in range(100_000):
+    text += f"{number} "
+    recorder.progress(answer.id, text, [("plain", text)])
+    print(number, flush=True)
+    time.sleep(0.01)
+"""
+CROWD = """
+import sys, time
+from pathlib import Path
+from app.chats.store import Store
+while time.time() < float(sys.argv[2]):
+    pass
+store = Store.open(Path(sys.argv[1]))
+print("open", flush=True)
+chat = store.create(sys.argv[3])
+parent = None
+for number in range(25):
+    parent = store.add(chat.id, parent=parent, role="user", text=f"{sys.argv[3]} {number}").id
+store.close()
+"""
+
+
+@pytest.fixture
+def start() -> Iterator[Callable[..., subprocess.Popen[str]]]:
+    """Starts a program on the store in a process of its own."""
+    started: list[subprocess.Popen[str]] = []
+
+    def begin(program: str, *arguments: object) -> subprocess.Popen[str]:
+        process = subprocess.Popen(
+            [sys.executable, "-c", program, *map(str, arguments)],
+            cwd=ROOT,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        started.append(process)
+        return process
+
+    yield begin
+    for process in started:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+
+def test_a_killed_process_leaves_its_answer_interrupted_and_at_most_a_second_is_lost(
+    path: Path, start: Callable
+) -> None:
+    writer = start(STREAM, path)
+    for line in writer.stdout:
+        if int(line) == 150:
+            break
+    witness = Store.open(path)
+    (chat,) = witness.chats()
+    assert witness.messages(chat.id)[-1].state == "streaming"  # its process lives
+    writer.kill()  # SIGKILL
+    last = int((line + writer.stdout.read()).split()[-1])
+
+    (question, answer) = witness.messages(chat.id)  # also for whoever had the store open before
+    assert (question.text, answer.state) == ("Count.", "interrupted")
+    again = Store.open(path)
+    assert again.messages(chat.id) == [question, answer]
+    assert answer.pieces == (("plain", answer.text),)
+    kept = int(answer.text.split()[-1])
+    assert last - kept <= 100  # numbers, of which a second has at most 100
+    assert not list(path.parent.glob("*writer*"))
+    again.close()
+    witness.close()
+
+
+def test_an_answer_is_interrupted_when_its_store_is_closed(store: Store, path: Path) -> None:
+    other = Store.open(path)
+    chat = other.create()
+    answer = other.add(chat.id, parent=None, role="assistant", text="so far", state="streaming")
+    done = other.add(chat.id, parent=None, role="assistant", text="all", state="done")
+    assert [message.state for message in store.messages(chat.id)] == ["streaming", "done"]
+    other.close()
+    other.close()
+    assert [(message.id, message.state) for message in store.messages(chat.id)] == [
+        (answer.id, "interrupted"),
+        (done.id, "done"),
+    ]
+
+
+def test_processes_that_open_a_new_store_at_the_same_moment_all_write(path: Path, start: Callable) -> None:
+    moment = time.time() + 1.0
+    crowd = [start(CROWD, path, moment, f"crowd{number}") for number in range(6)]
+    assert [process.stdout.read() for process in crowd] == ["open\n"] * 6
+    store = Store.open(path)
+    chats = store.chats()
+    assert sorted(chat.title for chat in chats) == [f"crowd{number}" for number in range(6)]
+    for chat in chats:
+        assert [m.text for m in store.messages(chat.id)] == [f"{chat.title} {n}" for n in range(25)]
+    assert store._db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    store.close()
+
+
+def test_two_stores_branch_one_chat(store: Store, path: Path) -> None:
+    other = Store.open(path)
+    chat = store.create("Shared")
+    question = store.add(chat.id, parent=None, role="user", text="?")
+    one = store.add(chat.id, parent=question.id, role="assistant", text="one")
+    two = other.add(chat.id, parent=question.id, role="assistant", text="two")
+    assert store.messages(chat.id) == other.messages(chat.id) == [question, one, two]
+    other.close()
+
+
+@pytest.mark.slow
+def test_a_store_is_whole_whenever_its_writer_is_killed(path: Path, start: Callable) -> None:
+    for wait in range(12):
+        writer = start(CROWD, path, 0, f"round{wait}")
+        assert writer.stdout.readline() == "open\n"
+        time.sleep(wait * 0.002)
+        writer.kill()
+        writer.wait()
+        store = Store.open(path)
+        for chat in store.chats():
+            texts = [message.text for message in store.messages(chat.id)]
+            assert texts == [f"{chat.title} {number}" for number in range(len(texts))]
+        assert store._db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        store.close()

@@ -1,0 +1,193 @@
+"""When the store cannot be used, one sentence says so with the next step, and nothing of it is changed."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from app.chats import database, migrations
+from app.chats.errors import StoreError, StoreUnavailable, explained
+from app.chats.store import Store
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def test_a_full_disk_refuses_what_is_new_and_keeps_what_is_there(store: Store, talk: Callable) -> None:
+    chat, said = talk("one", "two")
+    (pages,) = store._db.execute("PRAGMA page_count").fetchone()
+    store._db.execute(f"PRAGMA max_page_count = {pages}")
+    with pytest.raises(StoreUnavailable, match=r"disk is full.* Free some space"):
+        store.add(chat.id, parent=said[-1].id, role="user", text="x" * 100_000)
+    assert store.messages(chat.id) == said
+    store.rename(chat.id, "Still usable")
+    store._db.execute("PRAGMA max_page_count = 100000")
+    store.add(chat.id, parent=said[-1].id, role="user", text="x" * 100_000)
+    assert len(store.messages(chat.id)) == 3
+
+
+def test_a_file_that_is_no_database_is_left_alone(path: Path) -> None:
+    path.parent.mkdir()
+    path.write_bytes(b"My diary. " * 1000)
+    with pytest.raises(StoreError, match=r"is no chat store\. Move that file away"):
+        Store.open(path)
+    assert path.read_bytes() == b"My diary. " * 1000
+
+
+def test_the_database_of_another_program_is_left_alone(path: Path) -> None:
+    path.parent.mkdir()
+    stranger = sqlite3.connect(path)
+    stranger.execute("CREATE TABLE diary (day TEXT)")
+    stranger.close()
+    before = path.read_bytes()
+    with pytest.raises(StoreError, match="database of another program"):
+        Store.open(path)
+    assert path.read_bytes() == before
+
+
+def test_a_newer_schema_is_left_alone(store: Store, path: Path, talk: Callable) -> None:
+    talk("from the future")
+    store._db.execute("PRAGMA user_version = 99")
+    store.close()
+    before = path.read_bytes()
+    with pytest.raises(StoreError, match=r"newer specchat \(schema 99.*Update specchat; nothing was changed"):
+        Store.open(path)
+    assert path.read_bytes() == before
+
+
+def test_a_damaged_store_says_what_to_do(store: Store, path: Path, talk: Callable) -> None:
+    chat, _ = talk("x" * 10_000, "y" * 10_000)
+    store.close()
+    whole = bytearray(path.read_bytes())
+    whole[4096 * 2 :] = b"\xff" * (len(whole) - 4096 * 2)
+    path.write_bytes(whole)
+    with pytest.raises(StoreError, match=r"damaged .*backup"):
+        Store.open(path).messages(chat.id)
+
+
+def test_a_folder_in_place_of_the_file_or_a_file_in_place_of_the_folder(tmp_path: Path) -> None:
+    with pytest.raises(StoreUnavailable, match="Is a directory"):
+        Store.open(tmp_path)
+    (tmp_path / "taken").write_text("")
+    with pytest.raises(StoreUnavailable, match="SPECCHAT_HOME"):
+        Store.open(tmp_path / "taken" / "chats.db")
+
+
+@pytest.mark.parametrize("existing", [False, True])
+def test_a_folder_that_cannot_be_written(path: Path, existing: bool) -> None:
+    """As another user than root, whom no permission stops."""
+    path.parent.mkdir()
+    if existing:
+        Store.open(path).close()
+    code = (
+        "import os, sys\n"
+        "from pathlib import Path\n"
+        "from app.chats.store import Store\n"
+        "from app.chats.errors import StoreUnavailable\n"
+        "if os.geteuid() == 0: os.setuid(65534)\n"
+        "try: Store.open(Path('chats.db'))\n"
+        "except StoreUnavailable as error: print(error)\n"
+    )
+    path.parent.chmod(0o555)
+    path.exists() and path.chmod(0o444)
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=path.parent,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+    )
+    path.parent.chmod(0o755)
+    assert "Make that folder writable, or set SPECCHAT_HOME" in done.stdout, done.stderr
+    assert not list(path.parent.glob("chats.db-*"))
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        (sqlite3.SQLITE_FULL, "disk is full"),
+        (sqlite3.SQLITE_READONLY, "Make that file and its folder writable"),
+        (sqlite3.SQLITE_CANTOPEN, "Make that file and its folder writable"),
+        (sqlite3.SQLITE_BUSY, "Wait a moment and try again"),
+        (sqlite3.SQLITE_IOERR | 3 << 8, "Check the disk"),
+        (sqlite3.SQLITE_CORRUPT, "backup"),
+        (sqlite3.SQLITE_NOTADB, "is no chat store"),
+        (sqlite3.SQLITE_ERROR, "report it"),
+    ],
+)
+def test_every_failure_of_sqlite_names_the_next_step(code: int, said: str) -> None:
+    error = sqlite3.OperationalError("no")
+    error.sqlite_errorcode = code
+    with pytest.raises(StoreError, match=said), explained(Path("/chats.db")):
+        raise error
+
+
+# Migrations
+
+SAID = "SELECT text FROM messages ORDER BY seq"
+
+
+def made_by(path: Path, version: int) -> None:
+    """A store as the specchat of that schema left it, with a chat of two messages."""
+    path.parent.mkdir(exist_ok=True)
+    connection = sqlite3.connect(path)
+    for step in migrations.MIGRATIONS[:version]:
+        for statement in step:
+            connection.execute(statement)
+    if version:
+        connection.execute(f"PRAGMA application_id = {migrations.APPLICATION}")
+        connection.executescript(
+            f"PRAGMA user_version = {version};"
+            "INSERT INTO chats (id, title, folded, created, updated, touched, model, draft) "
+            "VALUES ('old', 'Old', 'old', 1, 1, 1, 'builtin', 'lookup');"
+            "INSERT INTO messages (id, chat, role, state, created, text) "
+            "VALUES (7, 'old', 'user', 'done', 1, 'Hello'), (8, 'old', 'assistant', 'done', 1, 'Hi');"
+            "INSERT INTO folded VALUES (1, 'hello'), (2, 'hi');"
+        )
+    connection.close()
+
+
+@pytest.mark.parametrize("version", range(len(migrations.MIGRATIONS) + 1))
+def test_a_store_of_any_older_schema_is_brought_up(path: Path, version: int) -> None:
+    made_by(path, version)
+    store = Store.open(path)
+    assert [message.text for message in store.messages("old")] == (["Hello", "Hi"] if version else [])
+    assert [hit.message_id for hit in store.search("HELLO")] == ([7] if version else [])
+    new = store.create("New")
+    store.add(new.id, parent=None, role="user", text="as ever")
+    (found,) = store._db.execute("PRAGMA user_version").fetchone()
+    assert found == len(migrations.MIGRATIONS)
+    assert store._db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    store.close()
+
+
+def schema(path: Path) -> set[str]:
+    connection = sqlite3.connect(path)
+    rows = connection.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL").fetchall()
+    connection.close()
+    return {sql for (sql,) in rows}
+
+
+def test_a_step_that_fails_leaves_the_store_as_it_was(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Store.open(path).close()
+    before = schema(path)
+    steps = (*migrations.MIGRATIONS, ("ALTER TABLE chats ADD COLUMN colour TEXT", "DROP TABLE missing"))
+    monkeypatch.setattr(database, "MIGRATIONS", steps)
+    with pytest.raises(StoreError, match="no such table"):
+        Store.open(path)
+    assert schema(path) == before
+    monkeypatch.undo()
+    Store.open(path).close()
+
+
+def test_released_steps_never_change() -> None:
+    """Whoever changes a step that was released breaks the stores that took it."""
+
+    said = [hashlib.sha256("\0".join(step).encode()).hexdigest()[:16] for step in migrations.MIGRATIONS]
+    assert said[:1] == ["5aa863aa967d8f83"]
