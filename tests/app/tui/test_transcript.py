@@ -109,13 +109,13 @@ async def test_a_resize_shows_the_same_message_and_no_more_is_laid_out(size: tup
     async with reading(chat(400)) as reader:
         for _ in range(20):
             reader.transcript.turn(-1)
-        entry = reader.transcript._under(0)
+        entry = reader.transcript._window.under(0)
         await reader.pilot.resize_terminal(*size)
         await reader.pilot.pause()
-        assert reader.transcript._under(0) is entry
+        assert reader.transcript._window.under(0) is entry
         await reader.pilot.resize_terminal(60, 20)
         await reader.pilot.pause()
-        assert reader.transcript._under(0) is entry
+        assert reader.transcript._window.under(0) is entry
         assert laid_out(reader.transcript) < 70
 
 
