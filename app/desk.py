@@ -19,6 +19,7 @@ from app.files.tray import Tray
 from app.rounds import RoundLog
 from app.shelf import Shelf
 from app.template import Message
+from app.timeline import Timeline
 from app.worker import Worker
 from mlx_spec.errors import SpecError
 
@@ -52,6 +53,7 @@ class Desk:
         names: of the target and the draft source, for people.
         snapshot: the engine's latest numbers, or None.
         rounds: the latest rounds, to be stepped through.
+        timeline: K and speedup over the session.
     """
 
     def __init__(self, worker: Worker, shelf: Shelf) -> None:
@@ -67,6 +69,7 @@ class Desk:
         self._tokens: list[int] = []  # of the answer under way
         self.snapshot: Snapshot | None = None
         self.rounds = RoundLog()
+        self.timeline = Timeline()
         self.names = ("", "")
         self._requested = False
 
@@ -236,6 +239,7 @@ class Desk:
         """The answer begins; what its prompt opened belongs to it."""
         self._opener = event.markers.opener
         self.rounds.begin()
+        self.timeline.begin()
 
     def hear(self, rounds: Sequence[Emitted]) -> None:
         """The answer gets longer."""
@@ -245,6 +249,7 @@ class Desk:
         self.snapshot = rounds[-1].snapshot
         for event in rounds:
             self.rounds.add(event.round)
+            self.timeline.add(event.round, event.snapshot)
         self._tokens += (token for event in rounds for token in event.round.tokens)
         pieces = [piece for event in rounds for piece in event.round.pieces]
         if pieces and not answer.text and self._opener:

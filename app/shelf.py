@@ -109,13 +109,13 @@ class Shelf:
 
     def pin(self) -> bool:
         """Keep the open chat on top of the list, or no longer; returns which."""
-        pinned = not self.info(self._open_id()).pinned
+        pinned = not self.info(self.open_id()).pinned
         self._change(Store.pin, pinned)
         return pinned
 
     def delete(self) -> str:
         """Take the open chat out of the list; returns its title."""
-        title = self.info(self._open_id()).title
+        title = self.info(self.open_id()).title
         self._change(Store.delete)
         self.chat = None
         return title
@@ -203,13 +203,18 @@ class Shelf:
             self._store = None
         return self._recorder.close()
 
-    def _open_id(self) -> str:
+    def open_id(self) -> str:
+        """The id of the open chat.
+
+        Raises:
+            NoSuchChat: nothing was said in it yet.
+        """
         if self.chat is None:
             raise NoSuchChat("This chat is empty.", "Ask something first.")
         return self.chat.id
 
     def _change(self, verb: Callable[..., Any], *values: Any) -> None:
-        self._recorder.run(verb, self._open_id(), *values)
+        self._recorder.run(verb, self.open_id(), *values)
 
 
 def title_of(question: str) -> str:

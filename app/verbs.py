@@ -116,6 +116,8 @@ VERBS: dict[str, Verb] = {
     "pin": chat_verbs.pin,
     "delete": chat_verbs.delete,
     "undelete": chat_verbs.undelete,
+    "export": chat_verbs.export_open,
+    "import": chat_verbs.import_chat,
     "backup": chat_verbs.backup,
     "regenerate": _regenerate,
     "branch": _branch,

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from app.chat_verbs import export
 from app.commands import BY_NAME, Call, Command
 from app.tui import clipboard
 from app.tui.chats import Chats, Place
 from app.tui.help import Help, Palette
 from app.tui.rounds import Rounds
+from app.tui.timeline import TimelineScreen
 from app.verbs import VERBS, question_number
 from mlx_spec.errors import SpecError
 
@@ -32,6 +34,7 @@ class Calls:
             "search": self._chats,
             "tokens": self._tokens,
             "rounds": self._rounds,
+            "timeline": self._timeline,
             "help": self._help,
             "palette": self._palette,
             "theme": self._app.choose_theme,
@@ -70,9 +73,8 @@ class Calls:
         return ""
 
     def _chats(self, search: str) -> str:
-        self._app.push_screen(
-            Chats(self._desk.shelf.reading, self._desk.shelf.export, search=search), self._go
-        )
+        shelf = self._desk.shelf
+        self._app.push_screen(Chats(shelf.reading, partial(export, shelf), search=search), self._go)
         return ""
 
     def _go(self, place: Place | None) -> None:
@@ -99,6 +101,10 @@ class Calls:
 
     def _rounds(self, _: str) -> str:
         self._app.push_screen(Rounds(self._desk.rounds))
+        return ""
+
+    def _timeline(self, _: str) -> str:
+        self._app.push_screen(TimelineScreen(self._desk.timeline))
         return ""
 
     def _tokens(self, _: str) -> str:

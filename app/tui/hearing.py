@@ -65,8 +65,6 @@ class Hearing:
         self._desk.hear(rounds)
         answer.add([event.round for event in rounds])
         answer.prompt = (rounds[-1].snapshot.prompt_tokens, rounds[-1].snapshot.reused_tokens)
-        for event in rounds:
-            self._stage.history.add(event.round.k, event.snapshot.state)
         self._stage.change(State.GENERATING, rounds[-1].snapshot)
 
     def _take(self, event: Event) -> None:

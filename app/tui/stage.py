@@ -12,7 +12,7 @@ from app.events import Ready, Retuned, Snapshot
 from app.files.tray import told
 from app.tui import origins, verdict
 from app.tui.page import Page
-from app.tui.panel import History, Insight, Panel
+from app.tui.panel import Insight, Panel
 from app.tui.prompt import Prompt
 from app.tui.slip import Slip
 from app.tui.status import Facts, Sentence, State, StatusLine
@@ -33,7 +33,6 @@ class Stage:
         desk: the open chat.
         page: what the transcript shows of it.
         facts: what the status line shows.
-        history: K over the rounds.
         editing: id of the question that is written anew, or None.
     """
 
@@ -49,7 +48,6 @@ class Stage:
         self.sentence = Sentence()
         self.page = Page(self.transcript)
         self.facts = Facts()
-        self.history = History()
         self.editing: int | None = None
         self._doing = "Loading the model."
         self._wide = False
@@ -172,7 +170,7 @@ class Stage:
         self.panel.display = self._wide if self._panel is None else self._panel
         if now is not None:
             self.banner.verdict = now.verdict
-            self.panel.insight = Insight(now, self.history, self.history.rounds)
+            self.panel.insight = Insight(now, self.desk.timeline, self.desk.timeline.rounds)
 
 
 def _line(text: str) -> str:
