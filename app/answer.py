@@ -49,23 +49,38 @@ class Answer:
 
 def as_object(answer: Answer, assistant: Any, warnings: list[str]) -> dict[str, Any]:
     """The object of `ask --json`. What is not known is null."""
-    metrics = assistant.metrics
     return {
-        "text": answer.text,
-        "thinking": answer.thought or None,
+        **spoken(answer.text, answer.thought),
         "finish_reason": answer.finish_reason,
         "tokens": answer.tokens,
         "origins": answer.origins,
+        **facts(assistant.metrics, assistant.model, assistant.draft),
+        "warnings": warnings,
+    }
+
+
+def spoken(text: str, thought: str) -> dict[str, Any]:
+    """What an answer says, as every JSON of specchat has it."""
+    return {"text": text, "thinking": thought or None}
+
+
+def facts(metrics: Any, model: str, draft: str) -> dict[str, Any]:
+    """What is known of how an answer came about, as every JSON of specchat has it. What is not known is null.
+
+    Args:
+        metrics: of the engine: mlx_spec.metrics.Metrics.
+        model, draft: the target and the draft source as options name them.
+    """
+    return {
         "prompt_tokens": metrics.prompt_tokens,
         "reused_tokens": metrics.reused_tokens,
         "prefilled_tokens": metrics.prefilled_tokens,
         "completion_tokens": metrics.completion_tokens,
         "ttft_s": metrics.ttft_s,
         "tok_s": metrics.tok_s,
-        "model": assistant.model,
-        "draft": assistant.draft,
+        "model": model,
+        "draft": draft,
         "seed": metrics.seed,
-        "warnings": warnings,
         "speculation": metrics.speculation(),
         "exactness": metrics.exactness(),
         "memory": metrics.memory(),
@@ -77,9 +92,12 @@ def as_event(news: Round, split: Split) -> dict[str, Any]:
     return {"event": "round", "text": split.text, "thinking": split.thought_text, **asdict(news)}
 
 
-def dump(value: dict[str, Any]) -> str:
-    """One line of JSON in ASCII: exact, whatever the terminal's encoding, and without control characters."""
-    return json.dumps(value, allow_nan=False).replace("\x7f", "\\u007f") + "\n"
+def dump(value: dict[str, Any], indent: int | None = None) -> str:
+    """JSON in ASCII: exact, whatever the terminal's encoding, and without control characters.
+
+    It is one line unless `indent` says by how much to indent what is within.
+    """
+    return json.dumps(value, allow_nan=False, indent=indent).replace("\x7f", "\\u007f") + "\n"
 
 
 def summary(answer: Answer, assistant: Any) -> Iterator[str]:

@@ -30,7 +30,7 @@ COMMANDS = {
 }
 
 _ABOUT = "Local chat with lossless speculative decoding. Without a command: the terminal UI."
-_VALUED = {option.flag for option in OPTIONS if not option.kind.switch}
+_VALUED = {option.flag for option in OPTIONS if not option.kind.switch} | {"--resume"}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -69,8 +69,8 @@ def _dispatch(argv: list[str]) -> int:
         command = "ask"
     given: list[tuple[Option, str]] = []
     if command is None:
-        _parse(_parser("specchat", _ABOUT, given, root=True), rest)
-        return _chat(config.read(given))
+        args = _parse(_parser("specchat", _ABOUT, given, root=True), rest)
+        return _chat(config.read(given), args.resume)
     if command not in COMMANDS:
         # An unknown option before it explains more: its value was taken for the command.
         parser = _parser("specchat", _ABOUT, given, root=True)
@@ -113,10 +113,10 @@ def _accept_any_text() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
-def _chat(settings: Settings) -> int:
+def _chat(settings: Settings, chat_id: str | None) -> int:
     from app.tui import run
 
-    return run(settings)
+    return run(settings, chat_id)
 
 
 def _is_terminal(stream: TextIO | None) -> bool:
@@ -160,6 +160,11 @@ def _parser(prog: str, about: str, given: list[tuple[Option, str]], root: bool =
         allow_abbrev=False,
     )
     if root:
+        resume = parser.add_mutually_exclusive_group()
+        resume.add_argument(
+            "-c", "--continue", dest="resume", action="store_const", const="", help="go on with the last chat"
+        )
+        resume.add_argument("--resume", metavar="CHAT", help="go on with a chat: its id, or the start of it")
         parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
 
     class Collect(argparse.Action):

@@ -13,11 +13,13 @@ from typing import Any
 from app.chats.conversation import GOES_ON, Conversation
 from app.chats.records import Attachment, ChatInfo, ChatMessage, MessageState
 from app.chats.store import new_message_id
-from app.events import Emitted, Event, Failed, Finished, Ready, Retuned, Snapshot, Started
+from app.events import Emitted, Event, Failed, Finished, Measured, Ready, Retuned, Snapshot, Started
 from app.files.prompt import prompt_of
 from app.files.tray import Tray
+from app.rounds import RoundLog
 from app.shelf import Shelf
 from app.template import Message
+from app.timeline import Timeline
 from app.worker import Worker
 from mlx_spec.errors import SpecError
 
@@ -49,6 +51,9 @@ class Desk:
         loaded: there is a model that answers.
         failure: why there is none, or None.
         names: of the target and the draft source, for people.
+        snapshot: the engine's latest numbers, or None.
+        rounds: the latest rounds, to be stepped through.
+        timeline: K and speedup over the session.
     """
 
     def __init__(self, worker: Worker, shelf: Shelf) -> None:
@@ -62,7 +67,9 @@ class Desk:
         self.failure: Failed | None = None
         self._opener = ""
         self._tokens: list[int] = []  # of the answer under way
-        self._snapshot: Snapshot | None = None
+        self.snapshot: Snapshot | None = None
+        self.rounds = RoundLog()
+        self.timeline = Timeline()
         self.names = ("", "")
         self._requested = False
 
@@ -213,6 +220,7 @@ class Desk:
         if not self.loaded:  # later on, the person may have chosen
             self.context_full = event.context_full
         self.loaded = True
+        self.snapshot = event.snapshot
         self.failure = None
         self.names = (event.model, event.draft)
         if self.busy and not self._requested:
@@ -221,17 +229,27 @@ class Desk:
     def retune(self, event: Retuned) -> None:
         """The target has another draft source, or K."""
         self.names = (self.names[0], event.draft)
+        self.snapshot = event.snapshot
+
+    def measure(self, event: Measured) -> None:
+        """The backend was measured."""
+        self.snapshot = event.snapshot
 
     def start(self, event: Started) -> None:
         """The answer begins; what its prompt opened belongs to it."""
         self._opener = event.markers.opener
+        self.rounds.begin()
+        self.timeline.begin()
 
     def hear(self, rounds: Sequence[Emitted]) -> None:
         """The answer gets longer."""
         answer = self.conversation.under_way
         if answer is None or not rounds:
             return
-        self._snapshot = rounds[-1].snapshot
+        self.snapshot = rounds[-1].snapshot
+        for event in rounds:
+            self.rounds.add(event.round)
+            self.timeline.add(event.round, event.snapshot)
         self._tokens += (token for event in rounds for token in event.round.tokens)
         pieces = [piece for event in rounds for piece in event.round.pieces]
         if pieces and not answer.text and self._opener:
@@ -297,7 +315,7 @@ class Desk:
             self._request()
 
     def _request(self) -> None:
-        self._opener, self._snapshot, self._requested = "", None, True
+        self._opener, self._requested = "", True
         self.worker.answer(self.request(), self.context_full)
 
     def request(self) -> list[Message]:
@@ -323,7 +341,7 @@ class Desk:
         stats: dict[str, Any] = {"finish_reason": reason, "model": model, "draft": draft}
         if state in GOES_ON:
             stats["tokens"] = self._tokens
-        if (now := self._snapshot) is not None:
+        if (now := self.snapshot) is not None:
             stats |= {
                 name: getattr(now, name)
                 for name in ("tok_s", "ttft_s", "completion_tokens", "acceptance_rate", "acceptance_length")

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from app.chats.columns import one_line
-from app.chats.errors import NoSuchChat
+from app.chats.errors import NoSuchChat, StoreError
 from app.chats.recorder import Recorder
 from app.chats.records import ChatInfo, ChatMessage
 from app.chats.search import Hit
 from app.chats.store import Store
+from app.files.names import path_of
 
 TITLE = 60  # characters
 
@@ -108,13 +109,13 @@ class Shelf:
 
     def pin(self) -> bool:
         """Keep the open chat on top of the list, or no longer; returns which."""
-        pinned = not self.info(self._open_id()).pinned
+        pinned = not self.info(self.open_id()).pinned
         self._change(Store.pin, pinned)
         return pinned
 
     def delete(self) -> str:
         """Take the open chat out of the list; returns its title."""
-        title = self.info(self._open_id()).title
+        title = self.info(self.open_id()).title
         self._change(Store.delete)
         self.chat = None
         return title
@@ -178,6 +179,23 @@ class Shelf:
         """Where a text stands."""
         return self.reading.search(text)
 
+    def backup(self, path: str) -> Path:
+        """Write all chats to a new file; returns where it is.
+
+        Raises:
+            StoreError: it is there already, or cannot be written.
+        """
+        target = path_of(path, Path.cwd())
+        self.reading.backup(target)
+        return target
+
+    def questions(self) -> list[str]:
+        """The latest questions of all chats, the latest last; none where they cannot be read."""
+        try:
+            return self.reading.questions()
+        except StoreError:  # the recorder says so
+            return []
+
     def close(self) -> str | None:
         """Write what is left; a sentence if that was not possible."""
         if self._store is not None:
@@ -185,13 +203,18 @@ class Shelf:
             self._store = None
         return self._recorder.close()
 
-    def _open_id(self) -> str:
+    def open_id(self) -> str:
+        """The id of the open chat.
+
+        Raises:
+            NoSuchChat: nothing was said in it yet.
+        """
         if self.chat is None:
             raise NoSuchChat("This chat is empty.", "Ask something first.")
         return self.chat.id
 
     def _change(self, verb: Callable[..., Any], *values: Any) -> None:
-        self._recorder.run(verb, self._open_id(), *values)
+        self._recorder.run(verb, self.open_id(), *values)
 
 
 def title_of(question: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from app import chat_verbs
 from app.desk import Desk
 from app.errors import UsageError
 from app.files.names import unquoted
@@ -102,7 +103,22 @@ def _quoted(text: str, most: int = 40) -> str:
     return f"“{line[:most].rstrip()}…”" if len(line) > most or line != text.strip() else f"“{line}”"
 
 
+def _why(desk: Desk, _: str) -> str:
+    found = desk.snapshot and desk.snapshot.verdict
+    return found.sentence if found else "Nothing is known of speculation yet: the model is being loaded."
+
+
 VERBS: dict[str, Verb] = {
+    "new": chat_verbs.new,
+    "open": chat_verbs.open_chat,
+    "search": chat_verbs.search,
+    "rename": chat_verbs.rename,
+    "pin": chat_verbs.pin,
+    "delete": chat_verbs.delete,
+    "undelete": chat_verbs.undelete,
+    "export": chat_verbs.export_open,
+    "import": chat_verbs.import_chat,
+    "backup": chat_verbs.backup,
     "regenerate": _regenerate,
     "branch": _branch,
     "undo": _undo,
@@ -115,6 +131,7 @@ VERBS: dict[str, Verb] = {
     "spec": _spec,
     "k": _k,
     "draft": _draft,
+    "why": _why,
     "bench": _bench,
 }
 

@@ -43,12 +43,12 @@ def insert(connection: sqlite3.Connection, chat_id: str, message: ChatMessage, w
     ).lastrowid
     connection.execute("INSERT INTO folded VALUES (?, ?)", (seq, fold(message.text)))
     for position, file in enumerate(message.attachments):
-        text = columns.storable(file.text)
+        path, encoding, text = map(columns.storable, (file.path, file.encoding, file.text))
         content = hashlib.sha256(text.encode()).hexdigest()
         connection.execute("INSERT OR IGNORE INTO contents VALUES (?, ?)", (content, text))
         connection.execute(
             "INSERT INTO attachments VALUES (?, ?, ?, ?, ?, ?, ?)",
-            (seq, position, columns.storable(file.path), file.sha256, file.size, file.encoding, content),
+            (seq, position, path, file.sha256, file.size, encoding, content),
         )
 
 

@@ -6,6 +6,7 @@ import asyncio
 import signal
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 from textual import events
 from textual.app import ComposeResult
@@ -14,11 +15,13 @@ from textual.containers import Horizontal
 
 from app.commands import BY_NAME, COMMANDS, Call, read
 from app.desk import Desk
+from app.files.completion import paths
 from app.tui.calls import Calls
 from app.tui.hearing import Hearing
 from app.tui.prompt import Prompt
 from app.tui.stage import Stage
 from app.tui.terminal import TerminalApp
+from app.tui.transcript import Transcript
 from mlx_spec.errors import SpecError
 
 DRAIN_EVERY = 0.1  # seconds
@@ -69,7 +72,7 @@ class Chat(TerminalApp):
     def compose(self) -> ComposeResult:
         """Transcript, prompt, status."""
         self.stage = Stage(self, self.desk)
-        self._hearing = Hearing(self.stage)
+        self._hearing = Hearing(self.stage, self._clock)
         self._calls = Calls(self)
         with Horizontal():
             yield self.stage.transcript
@@ -82,13 +85,28 @@ class Chat(TerminalApp):
 
     def on_mount(self) -> None:
         """Show the first frame, and only then load."""
+        self.open_theme(self.desk.worker.settings.theme)
         self.stage.prompt.focus()
         self.stage.show_status()
         self.stage.show_desk()
         self.set_interval(DRAIN_EVERY, self.drain)
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             asyncio.get_running_loop().add_signal_handler(number, self.exit, 128 + number)
-        self.call_after_refresh(self.desk.worker.start)
+        self.call_after_refresh(self._begin)
+
+    def _begin(self) -> None:
+        self.desk.worker.start()
+        self.stage.prompt.remember(self.desk.shelf.questions())
+        self.stage.prompt.sources |= {"PATH": lambda part: paths(part, Path.cwd()), "CHAT": self._chats_with}
+
+    def _chats_with(self, part: str) -> list[str]:
+        """Ids of chats that `part` begins, or whose title has it."""
+        try:
+            chats = self.desk.shelf.reading.chats()
+        except SpecError:
+            return []
+        part = part.lower()
+        return [chat.id for chat in chats if chat.id.startswith(part) or part in chat.title.lower()]
 
     def drain(self) -> None:
         """Take in what the engine and the shelf said since the last time."""
@@ -122,6 +140,18 @@ class Chat(TerminalApp):
         else:
             self.desk.edit(self.stage.editing, text)
             self.stage.editing = None
+
+    def on_transcript_step(self, message: Transcript.Step) -> None:
+        """An arrow beside a message: another branch."""
+        try:
+            self.desk.step(message.message_id, message.delta)
+        except SpecError as error:
+            self.stage.refuse(error)
+        self.stage.show_desk()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """A screen above this one has keys of its own."""
+        return len(self.screen_stack) == 1 or action not in ("stop", "scroll", "call")
 
     def action_call(self, name: str) -> None:
         """Do what a key stands for."""

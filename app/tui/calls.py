@@ -5,8 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from app.commands import Call
+from app.chat_verbs import export
+from app.commands import BY_NAME, Call, Command
 from app.tui import clipboard
+from app.tui.chats import Chats, Place
+from app.tui.help import Help, Palette
+from app.tui.rounds import Rounds
+from app.tui.timeline import TimelineScreen
 from app.verbs import VERBS, question_number
 from mlx_spec.errors import SpecError
 
@@ -25,7 +30,14 @@ class Calls:
             "edit": self._edit,
             "stop": self._stop,
             "copy": self._copy,
+            "chats": self._chats,
+            "search": self._chats,
             "tokens": self._tokens,
+            "rounds": self._rounds,
+            "timeline": self._timeline,
+            "help": self._help,
+            "palette": self._palette,
+            "theme": self._app.choose_theme,
             "panel": self._panel,
             "thinking": self._thinking,
             "quit": self._quit,
@@ -58,6 +70,41 @@ class Calls:
         if last is None:
             raise SpecError("There is no answer to copy.", "Ask something first.")
         self._app.copy_to_clipboard(clipboard.pick(what, last.text))
+        return ""
+
+    def _chats(self, search: str) -> str:
+        shelf = self._desk.shelf
+        self._app.push_screen(Chats(shelf.reading, partial(export, shelf), search=search), self._go)
+        return ""
+
+    def _go(self, place: Place | None) -> None:
+        """Open what was chosen in the list."""
+        if place is not None:
+            self.run(Call(BY_NAME["open"], place.chat.id))
+
+    def _help(self, _: str) -> str:
+        self._app.push_screen(Help(), self._choose)
+        return ""
+
+    def _palette(self, _: str) -> str:
+        self._app.push_screen(Palette(), self._choose)
+        return ""
+
+    def _choose(self, command: Command | None) -> None:
+        """Run the command that was chosen, or let its argument be written."""
+        if command is None:
+            return
+        if command.optional:
+            self.run(Call(command))
+        else:
+            self._stage.prompt.write(f"/{command.name} ")
+
+    def _rounds(self, _: str) -> str:
+        self._app.push_screen(Rounds(self._desk.rounds))
+        return ""
+
+    def _timeline(self, _: str) -> str:
+        self._app.push_screen(TimelineScreen(self._desk.timeline))
         return ""
 
     def _tokens(self, _: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from app.events import (
@@ -40,8 +40,10 @@ NO_MODEL = "There is no model. Ctrl+Q quits."
 class Hearing:
     """Takes in what the engine says."""
 
-    def __init__(self, stage: Stage) -> None:
+    def __init__(self, stage: Stage, clock: Callable[[], float]) -> None:
         self._stage = stage
+        self._clock = clock
+        self._started = 0.0
         self._desk = stage.desk
 
     def take_all(self, events: Sequence[Event]) -> None:
@@ -63,8 +65,6 @@ class Hearing:
         self._desk.hear(rounds)
         answer.add([event.round for event in rounds])
         answer.prompt = (rounds[-1].snapshot.prompt_tokens, rounds[-1].snapshot.reused_tokens)
-        for event in rounds:
-            self._stage.history.add(event.round.k, event.snapshot.state)
         self._stage.change(State.GENERATING, rounds[-1].snapshot)
 
     def _take(self, event: Event) -> None:
@@ -88,6 +88,7 @@ class Hearing:
                 stage.transcript.notify_reader(Notice("▲", event.message, event.next_step))
                 stage.show_status()
             case Measured():
+                self._desk.measure(event)
                 stage.change(stage.facts.state, event.snapshot)
             case Started():
                 self._begin(event)
@@ -112,6 +113,7 @@ class Hearing:
         answer = self._stage.page.answer
         assert answer is not None
         self._desk.start(event)
+        self._started = self._clock()
         if not answer.text:  # an answer that goes on has its markers
             answer.expect(event.markers)
         for notice in event.notices:
@@ -119,6 +121,8 @@ class Hearing:
 
     def _finish(self, event: Finished) -> None:
         full = f"■ cut: the context of {self._stage.facts.context_limit:,} tokens is full"
+        if event.reason != "interrupt":
+            self._stage.call_back(self._clock() - self._started)
         back = self._desk.finish(event)
         self._stage.page.end(full if event.context_full else ENDINGS.get(event.reason, ""))
         self._stage.give_back(back)

@@ -24,7 +24,8 @@ from app.tui.popup import Popup
 from app.tui.recall import Recall
 
 ROWS = 8  # that it grows to
-NEWLINE = ("ctrl+j", "shift+enter", "alt+enter")
+# The last is how Textual names what tmux and xterm may send for Shift+Enter.
+NEWLINE = ("ctrl+j", "shift+enter", "alt+enter", "shift+\r")
 UNFOLD = "ctrl+t"
 # What the lower border says, the most important last.
 HINTS = (

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from rich.text import Text
-from textual.app import App
 
 from app.desk import Desk, Question
 from app.display import neutralise
@@ -13,10 +12,11 @@ from app.events import Ready, Retuned, Snapshot
 from app.files.tray import told
 from app.tui import origins, verdict
 from app.tui.page import Page
-from app.tui.panel import History, Insight, Panel
+from app.tui.panel import Insight, Panel
 from app.tui.prompt import Prompt
 from app.tui.slip import Slip
 from app.tui.status import Facts, Sentence, State, StatusLine
+from app.tui.terminal import TerminalApp
 from app.tui.transcript import Notice, Transcript
 from app.tui.verdict import Banner
 from mlx_spec.errors import SpecError
@@ -33,11 +33,10 @@ class Stage:
         desk: the open chat.
         page: what the transcript shows of it.
         facts: what the status line shows.
-        history: K over the rounds.
         editing: id of the question that is written anew, or None.
     """
 
-    def __init__(self, app: App[int], desk: Desk) -> None:
+    def __init__(self, app: TerminalApp, desk: Desk) -> None:
         self._app = app
         self.desk = desk
         self.transcript = Transcript()
@@ -49,7 +48,6 @@ class Stage:
         self.sentence = Sentence()
         self.page = Page(self.transcript)
         self.facts = Facts()
-        self.history = History()
         self.editing: int | None = None
         self._doing = "Loading the model."
         self._wide = False
@@ -113,6 +111,11 @@ class Stage:
         """Say why something was not done."""
         self.hint(f"{error.message} {error.next_step}".strip())
 
+    def call_back(self, seconds: float) -> None:
+        """Tell a person who looks elsewhere that an answer is there."""
+        if self.desk.worker.settings.notify:
+            self._app.call_back(seconds, "specchat: the answer is there")
+
     def warn(self, *sentences: str) -> None:
         """Say what the person must see."""
         for sentence in sentences:
@@ -167,7 +170,7 @@ class Stage:
         self.panel.display = self._wide if self._panel is None else self._panel
         if now is not None:
             self.banner.verdict = now.verdict
-            self.panel.insight = Insight(now, self.history, self.history.rounds)
+            self.panel.insight = Insight(now, self.desk.timeline, self.desk.timeline.rounds)
 
 
 def _line(text: str) -> str:

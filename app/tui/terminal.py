@@ -6,12 +6,18 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
 from textual.app import App
 from textual.filter import LineFilter
+from textual.keys import Keys
 
 from app.settings import THEMES
 from app.tui import attention, clipboard, themes
 from models import locations
+
+# Alt+Enter, and Shift+Enter as many set their terminal up: Textual takes these for a plain Enter.
+assert isinstance(ANSI_SEQUENCES_KEYS, dict)
+ANSI_SEQUENCES_KEYS.update(dict.fromkeys(("\x1b\r", "\x1b\n"), (Keys.ControlJ,)))
 
 
 class TerminalApp(App[int]):

@@ -131,6 +131,16 @@ async def test_esc_leaves_the_search_then_the_list() -> None:
         assert person.app.results == [None]
 
 
+async def test_tab_goes_to_the_search_and_back() -> None:
+    shelf = Shelf()
+    async with showing() as person:
+        await show(person, shelf)
+        await person.press("tab", "d", "tab", "d")
+        await person.pilot.pause(SEARCH_AFTER * 1.5)
+        assert "b1" not in shelf.kept
+        assert len(shelf.kept) == 2
+
+
 async def test_r_renames() -> None:
     shelf = Shelf()
     async with showing() as person:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 from showing import showing
+from textual import events
+from textual._xterm_parser import XTermParser
 
 from app.tui.completion import at
 from app.tui.pastes import Pastes
-from app.tui.prompt import Prompt
+from app.tui.prompt import NEWLINE, Prompt
 from app.tui.recall import Recall
 
 LONG = "\n".join(f"line {n}" for n in range(312))
@@ -272,3 +274,10 @@ async def test_undo_of_a_long_text_that_was_typed_in_one_go() -> None:
         assert person.prompt.text == ""
         await person.press("ctrl+y")
         assert person.prompt.text.count("x") == 30
+
+
+@pytest.mark.parametrize("sent", ["\n", "\x1b\r", "\x1b\n", "\x1b[13;2u", "\x1b[13;3u", "\x1b[27;2;13~"])
+def test_a_new_line_is_heard_however_a_terminal_sends_it(sent: str) -> None:
+    (key,) = XTermParser().feed(sent)
+    assert isinstance(key, events.Key)
+    assert key.key in NEWLINE
