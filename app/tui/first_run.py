@@ -6,7 +6,7 @@ from app.offered import first_time
 from app.settings import Settings
 from app.tui.models import Stock
 from app.tui.question import Answer, Question
-from models.amount import in_bytes
+from models.amount import in_bytes, in_memory
 from models.offer import NOT_KNOWN
 
 MOST = 3  # pairs that are offered
@@ -24,7 +24,7 @@ def question(stock: Stock, settings: Settings) -> Question | None:
         return None
     sentences = [
         "The embedded model is small and works at once. "
-        f"This machine has {in_bytes(stock.memory)} of memory and holds a better pair.",
+        f"This machine has {in_memory(stock.memory)} of memory and holds a better pair.",
         "Nothing is downloaded unless you choose it. Later: /model.",
     ]
     answers = [

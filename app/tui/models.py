@@ -15,7 +15,7 @@ from app.tui.menu import Item
 from app.tui.question import Answer, Question
 from app.tui.sheet import Sheet
 from mlx_spec.errors import SpecError
-from models.amount import in_bytes
+from models.amount import in_bytes, in_memory
 from models.errors import ModelError
 from models.installed import Installed
 from models.offer import Offer
@@ -150,7 +150,7 @@ class Models(Asking[Pick]):
         if here:
             rows += [Item("On this machine"), *here]
         if offers:
-            rows += [Item(f"Pairs for {in_bytes(self._stock.memory)} of memory"), *offers]
+            rows += [Item(f"Pairs for {in_memory(self._stock.memory)} of memory"), *offers]
         if (ref := self._typed_ref(part.strip())) is not None:
             rows.append(Item(f"Look up {ref}", "asks the hub how large it is", value=Ask(ref)))
         return rows

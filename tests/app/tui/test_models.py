@@ -126,12 +126,12 @@ async def test_a_target_and_then_a_source_are_the_pick(stock: Stock) -> None:
         await person.open(models(stock))
         await shows(person, "Big-7B")
         assert "in use  4.3 GB" in person.screen
-        await shows(person, "org/Big-7B. Needs 4.8 GB of 16.0 GB")
+        await shows(person, "org/Big-7B. It fits: needs 4.8 GB of 16.0 GB")
         await person.press("enter")
         await shows(person, "Draft source for Big-7B")
         await shows(person, "Small-0.5B")
         await person.press("down")
-        await shows(person, "A draft model of 300 MB (4-bit). Needs 5.")
+        await shows(person, "A draft model of 300 MB (4-bit). It fits: needs 5.")
         await person.press("enter")
         assert person.app.results == [Pick("org/Big-7B", "model:org/Small-0.5B")]
 
@@ -170,7 +170,7 @@ async def test_a_repository_is_asked_for_shown_with_its_need_and_only_then_downl
         await shows(person, "Look up org/new-model")
         await person.press("enter")
         await shows(person, "2.0 GB to download.")
-        await shows(person, "Needs 4.8 GB of 16.0 GB")
+        await shows(person, "It fits: needs 4.8 GB of 16.0 GB")
         assert stock.pull is None
         await person.press("down", "enter")
         assert stock.pull is None, "not now"
@@ -232,7 +232,7 @@ async def test_pairs_that_are_not_here_are_offered(stock: Stock) -> None:
     stock.offered = offer(16 * GB)[:1]
     async with stage() as person:
         await person.open(models(stock))
-        await shows(person, "Pairs for 16.0 GB of memory")
+        await shows(person, "Pairs for 15 GiB of memory")
         await person.press("up")
         await shows(person, "Qwen2.5 7B answers, Qwen2.5 0.5B drafts: 4.6 GB to download.")
         await person.press("enter")
