@@ -10,6 +10,7 @@ from app.errors import UsageError
 from app.files.names import unquoted
 from app.files.tray import told
 
+A_TOKEN = 4  # characters, roughly: the tokenizer is on another thread
 Verb = Callable[[Desk, str], str]
 
 
@@ -53,7 +54,12 @@ def _drop(desk: Desk, _: str) -> str:
 
 
 def _attach(desk: Desk, path: str) -> str:
-    return f"Goes with your next question: {told(desk.tray.put(unquoted(path)))}."
+    file = desk.tray.put(unquoted(path))
+    said = f"Goes with your next question: {told(file)}."
+    limit, tokens = desk.reports.context_limit, sum(len(one.text) for one in desk.tray.files) // A_TOKEN
+    if limit is not None and tokens > limit:
+        return f"{said} That is about {tokens:,} tokens, which the context of {limit:,} tokens cannot hold."
+    return said
 
 
 def _detach(desk: Desk, path: str) -> str:
@@ -84,7 +90,7 @@ def _k(desk: Desk, k: str) -> str:
 
 def _draft(desk: Desk, source: str) -> str:
     if not source:
-        return f"The draft source is {desk.names[1] or desk.worker.settings.draft}."
+        return f"The draft source is {desk.reports.draft or desk.worker.settings.draft}."
     desk.worker.retune(draft=source)
     return ""
 
@@ -104,7 +110,7 @@ def _quoted(text: str, most: int = 40) -> str:
 
 
 def _why(desk: Desk, _: str) -> str:
-    found = desk.snapshot and desk.snapshot.verdict
+    found = desk.reports.snapshot and desk.reports.snapshot.verdict
     return found.sentence if found else "Nothing is known of speculation yet: the model is being loaded."
 
 

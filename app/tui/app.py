@@ -111,6 +111,8 @@ class Chat(TerminalApp):
     def drain(self) -> None:
         """Take in what the engine and the shelf said since the last time."""
         self._hearing.take_all(self.desk.worker.drain())
+        for answer in self.desk.copies():
+            self.stage.page.show_copies(answer)
         while self.desk.shelf.news:
             self.stage.warn(self.desk.shelf.news.popleft())
 

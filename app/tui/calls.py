@@ -101,11 +101,11 @@ class Calls:
             self._stage.prompt.write(f"/{command.name} ")
 
     def _rounds(self, _: str) -> str:
-        self._app.push_screen(Rounds(self._desk.rounds))
+        self._app.push_screen(Rounds(self._desk.reports.rounds))
         return ""
 
     def _timeline(self, _: str) -> str:
-        self._app.push_screen(TimelineScreen(self._desk.timeline))
+        self._app.push_screen(TimelineScreen(self._desk.reports.timeline))
         return ""
 
     def _tokens(self, _: str) -> str:
