@@ -92,12 +92,9 @@ def as_event(news: Round, split: Split) -> dict[str, Any]:
     return {"event": "round", "text": split.text, "thinking": split.thought_text, **asdict(news)}
 
 
-def dump(value: dict[str, Any], indent: int | None = None) -> str:
-    """JSON in ASCII: exact, whatever the terminal's encoding, and without control characters.
-
-    It is one line unless `indent` says by how much to indent what is within.
-    """
-    return json.dumps(value, allow_nan=False, indent=indent).replace("\x7f", "\\u007f") + "\n"
+def dump(value: dict[str, Any]) -> str:
+    """One line of JSON in ASCII: exact, whatever the terminal's encoding, and without control characters."""
+    return json.dumps(value, allow_nan=False).replace("\x7f", "\\u007f") + "\n"
 
 
 def summary(answer: Answer, assistant: Any) -> Iterator[str]:

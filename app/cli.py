@@ -25,6 +25,7 @@ COMMANDS = {
     "ask": "answer one prompt on stdout; piped text is added to the prompt",
     "audit": "compare plain and speculative decoding on this pair, token by token",
     "bench": "measure which draft length pays here, if any; or compare with mlx-lm, or two sweeps",
+    "chats": "list, search, show, rename, pin, delete, restore, export, import and back up kept chats",
     "plan": "predict the speed of a pair on a chip, before downloading anything",
     "paths": "show where config, data, models and caches are",
 }

@@ -11,6 +11,11 @@ def in_bytes(nbytes: float) -> str:
     return f"{nbytes:.0f} bytes"
 
 
+def in_memory(nbytes: float) -> str:
+    """Such as `16 GiB`: the memory of a machine, as it is sold."""
+    return f"{nbytes / (1 << 30):.0f} GiB"
+
+
 def in_time(seconds: float) -> str:
     """Such as `8 s`, `3 min` or `1 h 20 min`."""
     whole = round(seconds)

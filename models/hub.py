@@ -203,7 +203,9 @@ def _large_files(repository: str, revision: str | None) -> tuple[str, Sequence[A
     """The commit of a revision, and what the hub keeps by hash of what is wanted of it."""
     if constants.is_offline_mode():
         raise OfflineModeIsEnabled()
-    facts = HfApi(endpoint=_endpoint()).model_info(repository, revision=revision, files_metadata=True)
+    facts = HfApi(endpoint=_endpoint()).model_info(
+        repository, revision=revision, files_metadata=True, timeout=constants.HF_HUB_ETAG_TIMEOUT
+    )
     assert facts.sha is not None
     siblings = list(
         filter_repo_objects(

@@ -45,17 +45,20 @@ class Need:
         return "tight" if self.total <= MOST_SHARE * memory else "too large"
 
     def sentence(self, memory: float) -> str:
-        """What is needed, of what there is, and what that means."""
+        """Whether it fits, what is needed, and of what."""
         if self.kv is None:
             parts = f"{in_bytes(self.weights)} of weights; what its context takes is not known"
         else:
             parts = f"{in_bytes(self.weights)} of weights, {in_bytes(self.kv)} for {self.context:,} tokens"
-        room = {
-            "fits": "it fits",
-            "tight": "it is tight: close other programs",
-            "too large": f"it is too large: a model may use about {in_bytes(SURE_SHARE * memory)}",
+        verdict, advice = {
+            "fits": ("It fits", ""),
+            "tight": ("It is tight", " Close other programs."),
+            "too large": (
+                "It is too large",
+                f" A model may use about {in_bytes(SURE_SHARE * memory)} here.",
+            ),
         }[self.fit(memory)]
-        return f"Needs {in_bytes(self.total)} of {in_bytes(memory)} ({parts}): {room}."
+        return f"{verdict}: needs {in_bytes(self.total)} of {in_bytes(memory)} ({parts}).{advice}"
 
 
 def need(sizes: Sequence[Size], context: int = CONTEXT) -> Need:

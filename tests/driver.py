@@ -63,8 +63,9 @@ async def chat(
     hold: threading.Event | None = None,
     size: tuple[int, int] = (80, 24),
     resume: bool = False,
+    saved: bool = True,
 ) -> AsyncIterator[Driver]:
-    """The program from its start to its end; with `resume`, in the chat of the last time."""
+    """The program from its start to its end; with `resume`, in the chat of the last time. `saved`: all could be kept."""
     desk = desk_for(worker_for(assistant, hold))
     if resume:
         desk.open(desk.shelf.latest())
@@ -79,4 +80,4 @@ async def chat(
         desk.worker.close()
         assert not desk.worker.alive
         desk.wind_up(desk.worker.drain())
-        assert desk.shelf.close() is None
+        assert (desk.shelf.close() is None) == saved

@@ -83,7 +83,7 @@ def as_markdown(chat: ChatInfo, messages: Sequence[ChatMessage], head: int | Non
     Control characters are made visible. A comment before and after each text carries a mark that none of
     the texts has, so that whatever a text holds, it can be told where it ends.
     """
-    path = _path(messages, head)
+    path = branch(messages, head)
     mark = _mark([message.text for message in path])
     lines = [f"# {neutralise(chat.title) or 'Untitled'}", "", f"<!-- {FORMAT} {VERSION} {mark} -->"]
     for message in path:
@@ -96,7 +96,8 @@ def as_markdown(chat: ChatInfo, messages: Sequence[ChatMessage], head: int | Non
     return "\n".join(lines) + "\n"
 
 
-def _path(messages: Sequence[ChatMessage], head: int | None) -> list[ChatMessage]:
+def branch(messages: Sequence[ChatMessage], head: int | None) -> list[ChatMessage]:
+    """From a first message to `head`, or to the latest message if the person is at the start."""
     by_id = {message.id: message for message in messages}
     at = head if head is not None or not messages else messages[-1].id
     path = []

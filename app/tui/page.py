@@ -33,7 +33,8 @@ class Page:
         if self._shown[:-2] == before and under_way is not None:
             # The chat goes on at its end, where notices may stand.
             self.answer = self._transcript.ask(path[-2].text, path[-2].attachments, **views)
-            self._transcript.messages[-2].message_id = path[-2].id
+            question = self._transcript.messages[-2]
+            question.message_id, question.branch = path[-2].id, conversation.branches().get(path[-2].id)
         else:
             known = {message.message_id: message for message in self._transcript.answers}
             settled = [message for message in path if message != under_way or message.id in known]

@@ -95,7 +95,7 @@ class Prompt(TextArea):
     def accept(self) -> None:
         """What was sent is taken: it can be recalled, and the box is empty."""
         self._recall.add(self.message)
-        self.clear()
+        self.load_text("")  # not by an edit: undone, it would bring back chips that stand for nothing
         self._pastes.clear()
 
     def write(self, text: str) -> None:

@@ -92,8 +92,6 @@ class Diagnosis:
             cause: Cause = "user" if controller.by_user else "pair"
             return Verdict("off", cause, wording.off(controller.reason), now="off")
         now = controller.state
-        record = controller.record
-        ks = range(1, controller.most + 1) if isinstance(controller, AutoK) else [controller.most]
         known = facts(controller)
         if self._kind == "measuring":
             return Verdict("measuring", None, wording.measuring(known, now), known, now)
@@ -101,8 +99,7 @@ class Diagnosis:
             return Verdict("paying", None, wording.paying(known, now), known, now)
         if known["unread"]:
             return Verdict("parked", "draft", wording.unread(known), known, now)
-        lifts = counterfactual.lifts(record, ks)
-        if lifts:
+        if lifts := known["lifts"]:
             most = cast(Cause, max(lifts, key=lifts.__getitem__))
             if self._cause not in lifts or lifts[most] > self.CLEARLY * lifts[self._cause]:
                 self._cause = most
@@ -120,11 +117,13 @@ def facts(controller: AutoK | FixedK) -> dict[str, Any]:
         `verify_cost` V(M) by M; `rows` and `rows_cost`, M and V(M) to quote; `serial_index` there and
         whether it is `serialized`; `cliff`, the row of one; `draft_cost` c; `overhead` over T(1);
         `tested`, whether any draft was; `tries`, whether it is tried again while parked; `proposal_rate`;
-        `depth` in tokens, `shallow_depth` and `shallow_round_cost` of the shallowest table.
+        `depth` in tokens, `shallow_depth` and `shallow_round_cost` of the shallowest table; `lifts`, the
+        predicted speedup by cause if that factor were ideal, empty where nothing measured them apart.
     """
     record: Record = controller.record
     auto = controller if isinstance(controller, AutoK) else None
     k = auto.best()[0] if auto else controller.most
+    ks = range(1, controller.most + 1) if auto else [k]
     rows = counterfactual.quotable_rows(record, controller.most)
     costs, table = record.costs, record.costs.table
     speedup = record.speedup
@@ -153,5 +152,6 @@ def facts(controller: AutoK | FixedK) -> dict[str, Any]:
         "proposal_rate": record.hazards.proposal_rate,
         "depth": record.depth,
         "shallow_depth": shallow and shallow.depth,
+        "lifts": counterfactual.lifts(record, ks),
         "shallow_round_cost": shallow and shallow.round(k) / shallow.plain,
     }

@@ -22,11 +22,11 @@ def test_a_part_of_the_memory_is_for_other_things(weights: float, fit: str) -> N
 
 def test_the_sentence_says_what_is_not_known() -> None:
     assert Need(4.3 * GB, None, 8192).sentence(16 * GB) == (
-        "Needs 4.3 GB of 16.0 GB (4.3 GB of weights; what its context takes is not known): it fits."
+        "It fits: needs 4.3 GB of 16.0 GB (4.3 GB of weights; what its context takes is not known)."
     )
     assert Need(40 * GB, 2 * GB, 8192).sentence(16 * GB) == (
-        "Needs 42.0 GB of 16.0 GB (40.0 GB of weights, 2.0 GB for 8,192 tokens): "
-        "it is too large: a model may use about 10.4 GB."
+        "It is too large: needs 42.0 GB of 16.0 GB (40.0 GB of weights, 2.0 GB for 8,192 tokens). "
+        "A model may use about 10.4 GB here."
     )
 
 

@@ -51,6 +51,6 @@ def test_an_offer_names_the_download_and_the_licences() -> None:
     (smallest,) = (pair for pair in pairs() if pair.target.name == "Qwen2.5 3B")
     assert smallest.sentences(8 * GIB) == [
         "Qwen2.5 3B answers, Qwen2.5 0.5B drafts: 2.0 GB to download.",
-        "Needs 2.4 GB of 8.6 GB (2.0 GB of weights, 403 MB for 8,192 tokens): it fits.",
+        "It fits: needs 2.4 GB of 8.6 GB (2.0 GB of weights, 403 MB for 8,192 tokens).",
         "Licences: qwen-research (no commercial use), apache-2.0.",
     ]

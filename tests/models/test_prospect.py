@@ -24,7 +24,7 @@ def test_it_says_what_is_to_come_and_what_it_needs() -> None:
     assert found.problem == ""
     download, needs = found.sentences(16 * GB)
     assert download == "3.0 GB to download."
-    assert needs.startswith("Needs 4.0 GB of 16.0 GB")
+    assert needs.startswith("It fits: needs 4.0 GB of 16.0 GB")
 
 
 def test_on_a_known_chip_a_speed_is_expected_and_called_so() -> None:

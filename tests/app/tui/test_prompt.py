@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 from showing import showing
 from textual import events
@@ -146,6 +148,31 @@ async def test_a_sent_chip_is_recalled_in_full() -> None:
         await person.paste(LONG)
         await person.press("enter", "up")
         assert person.prompt.text == LONG
+
+
+async def test_nothing_brings_an_empty_chip_back() -> None:
+    async with showing(box()) as person:
+        await person.paste(LONG)
+        await person.press("enter", "ctrl+z")
+        assert person.prompt.text == ""
+
+
+async def test_no_edit_leaves_a_part_of_a_chip() -> None:
+    choose = random.Random(7)
+    async with showing(box()) as person:
+        prompt = person.prompt
+        for n in range(200):
+            if n % 20 == 0:
+                prompt.load_text(prompt._pastes.fold(f"{LONG}{n}", among=""))
+                prompt.insert("head\n", (0, 0))
+            length = len(prompt.text)
+            ends = [prompt.document.get_location_from_index(choose.randint(0, length)) for _ in "ab"]
+            prompt.replace(choose.choice(["", "x", "\n"]), *ends)
+            assert (
+                prompt.text.count("[pasted") == prompt.text.count("lines") == prompt.message.count("line 0\n")
+            )
+            if choose.random() < 0.3:
+                prompt.undo()
 
 
 @pytest.mark.parametrize(("text", "folded"), [("a\nb", False), ("x" * 1001, True), ("y\n" * 9, True)])

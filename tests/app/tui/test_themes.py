@@ -54,6 +54,9 @@ async def test_whatever_is_drawn_reads(name: str) -> None:
         person.app.choose_theme(name)
         await person.type("/re")
         seen = segments(person)
+        person.prompt.select_all()
+        await person.press("escape")
+        seen += segments(person)
     async with showing(size=(100, 40)) as person:
         person.app.open_theme(None)
         await person.open(Help())

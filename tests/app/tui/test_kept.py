@@ -1,0 +1,190 @@
+"""Chats outlive the program: kept while answers stream, taken up again; and what happens where they cannot be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from driver import chat
+from screenplay import Scripted, rounds
+
+from app.chats.store import Store
+from app.shelf import title_of
+from app.template import Message
+from models import locations
+
+
+def kept() -> Store:
+    return Store.open(locations.chats_file())
+
+
+async def test_a_chat_is_taken_up_where_it_was_and_the_model_is_told_all_of_it() -> None:
+    async with chat(Scripted([rounds("First.")])) as driver:
+        await driver.ask("Who?")
+        await driver.see("First.", "○ ready")
+    assistant = Scripted([rounds("Second.")])
+    async with chat(assistant, resume=True) as driver:
+        await driver.see("Who?", "First.")
+        await driver.ask("And?")
+        await driver.see("Second.", "○ ready")
+    assert [message.content for message in assistant.asked[0]] == ["Who?", "First.", "And?"]
+    store = kept()
+    (only,) = store.chats()
+    assert (only.title, only.messages, only.model, only.draft) == ("Who?", 4, "builtin", "auto")
+    store.close()
+
+
+async def test_where_the_person_was_among_branches_is_kept() -> None:
+    async with chat(Scripted([rounds("First."), rounds("Second.")])) as driver:
+        await driver.ask("Who?")
+        await driver.see("First.", "○ ready")
+        await driver.pilot.press("ctrl+r")
+        await driver.see("Second.", "○ ready")
+        await driver.ask("/branch previous")
+        await driver.see("First.", "1 of 2")
+    async with chat(Scripted(), resume=True) as driver:
+        await driver.see("First.", "1 of 2")
+        await driver.ask("/branch next")
+        await driver.see("Second.", "2 of 2")
+
+
+async def test_what_streams_is_on_disk_before_it_ends() -> None:
+    """Case c25, seen from another process's side; tests of the store kill a real one."""
+    assistant = Scripted([rounds(*(f"word{i} " for i in range(500)))], pace=0.01)
+    async with chat(assistant) as driver:
+        await driver.ask("Tell.")
+        await driver.see("word9 ")
+        store = kept()
+
+        def written() -> bool:
+            messages = store.messages(store.chats()[0].id) if store.chats() else []
+            return len(messages) == 2 and "word9 " in messages[1].text
+
+        await driver.until(written)
+        store.close()
+        await driver.pilot.press("escape")
+        await driver.see("■ stopped")
+
+
+async def test_quitting_in_mid_answer_keeps_what_was_said() -> None:
+    assistant = Scripted([rounds(*(f"word{i} " for i in range(500)))], pace=0.01)
+    async with chat(assistant) as driver:
+        await driver.ask("Tell.")
+        await driver.see("word3 ")
+        await driver.pilot.press("ctrl+q")
+    more = Scripted([rounds("the end.")])
+    async with chat(more, resume=True) as driver:
+        await driver.see("word3 ", "■ stopped")
+        await driver.ask("/continue")
+        await driver.see("the end.", "○ ready")
+    assert more.asked[0][-1].tokens[:3] == (0, 1, 2), "its tokens were kept too"
+
+
+async def test_a_question_that_was_still_being_read_is_kept() -> None:
+    assistant = Scripted([rounds("x")])
+    assistant.going.clear()
+    async with chat(assistant) as driver:
+        await driver.ask("Long one")
+        await driver.see("◐ reading prompt")
+        await driver.pilot.press("ctrl+q")
+    again = Scripted([rounds("Answered.")])
+    async with chat(again, resume=True) as driver:
+        await driver.see("Long one", "■ interrupted")
+        await driver.ask("/continue")
+        await driver.see("Answered.", "○ ready")
+    assert again.asked == [[Message("user", "Long one")]]
+
+
+async def test_a_question_that_was_taken_back_leaves_no_chat() -> None:
+    assistant = Scripted([rounds("x")])
+    assistant.going.clear()
+    async with chat(assistant) as driver:
+        await driver.ask("Hasty")
+        await driver.see("◐ reading prompt")
+        await driver.pilot.press("escape")
+        await driver.until(lambda: driver.prompt.text == "Hasty")
+    store = kept()
+    assert store.chats() == []
+    store.close()
+
+
+async def test_new_open_rename_delete_and_undelete() -> None:
+    assistant = Scripted([rounds("First."), rounds("Second.")])
+    async with chat(assistant) as driver:
+        await driver.ask("Alpha")
+        await driver.see("First.", "○ ready")
+        await driver.ask("/rename The first")
+        await driver.ask("/new")
+        await driver.until(lambda: "First." not in driver.screen)
+        await driver.ask("Beta")
+        await driver.see("Second.", "○ ready")
+        other = next(c for c in driver.app.desk.shelf.reading.chats() if c.title == "The first")
+        await driver.ask(f"/open {other.id[:4]}")
+        await driver.see("Alpha", "First.")
+        await driver.ask("/delete")
+        await driver.until(lambda: "Alpha" not in driver.screen)
+        assert [c.title for c in driver.app.desk.shelf.reading.chats()] == ["Beta"]
+        await driver.ask("/undelete")
+        await driver.see("Alpha", "First.")
+    assert assistant.asked[1] == [Message("user", "Beta")]
+
+
+async def test_the_list_of_chats_opens_what_is_chosen() -> None:
+    async with chat(Scripted([rounds("First.")])) as driver:
+        await driver.ask("Alpha")
+        await driver.see("First.", "○ ready")
+        await driver.ask("/new")
+        await driver.until(lambda: "First." not in driver.screen)
+        await driver.pilot.press("ctrl+o")
+        await driver.see("Alpha", "2 messages")
+        await driver.pilot.press("enter")
+        await driver.see("▌ Alpha", "First.")
+        await driver.pilot.press("ctrl+o")
+        await driver.see("2 messages")
+        await driver.pilot.press("escape")
+        await driver.until(lambda: len(driver.app.screen_stack) == 1)
+
+
+@pytest.mark.parametrize("name", ["chat.md", "chat.json"])
+async def test_a_chat_leaves_as_a_file_and_comes_back(name: str, tmp_path: Path) -> None:
+    file = tmp_path / name
+    async with chat(Scripted([rounds("First.")])) as driver:
+        await driver.ask("Alpha")
+        await driver.see("First.", "○ ready")
+        await driver.ask(f"/export {file}")
+        await driver.until(file.exists)
+        await driver.ask(f"/export {file}")
+        await driver.see("there already")
+        driver.prompt.clear()
+        await driver.ask("/new")
+        await driver.ask(f"/import {file}")
+        await driver.see("Alpha", "First.")
+        assert len(driver.app.desk.shelf.reading.chats()) == 2
+
+
+async def test_up_recalls_questions_of_earlier_chats() -> None:
+    async with chat(Scripted([rounds("First.")])) as driver:
+        await driver.ask("Alpha")
+        await driver.see("First.", "○ ready")
+    async with chat(Scripted()) as driver:
+        await driver.pilot.press("up")
+        assert driver.prompt.text == "Alpha"
+
+
+async def test_where_nothing_can_be_kept_the_chat_goes_on_and_that_is_said_once(home: Path) -> None:
+    home.parent.mkdir(parents=True, exist_ok=True)
+    home.write_text("a file where the folder should be")
+    assistant = Scripted([rounds("First."), rounds("Second.")])
+    async with chat(assistant, saved=False) as driver:
+        await driver.ask("Alpha")
+        await driver.see("First.", "○ ready", "this chat is kept in memory alone")
+        await driver.ask("Beta")
+        await driver.see("Second.", "○ ready")
+        assert driver.screen.count("in memory alone") == 1
+    assert [message.content for message in assistant.asked[1]] == ["Alpha", "First.", "Beta"]
+
+
+def test_a_title_is_the_first_line_that_says_something_cut() -> None:
+    assert title_of("\n  \n  What is\ta\x1b[2J draft?\nMore.") == "What is a\x1b[2J draft?"
+    assert title_of("word " * 40) == ("word " * 12).rstrip() + "…"
+    assert title_of("") == ""
