@@ -11,10 +11,9 @@ from rich.text import Text
 from app.chats.records import ChatMessage, MessageState, Span
 from app.display import neutralise
 from app.thinking import Markers, Piece, Thinking
-from app.tui.blocks import Blocks
+from app.tui.clipboard import code_blocks
 from app.tui.copied import NUMBER, Mark, numbered, sources
 from app.tui.entry import NOTE, Entry, action, decoration, height_of
-from app.tui.markdown import codes
 from app.tui.origins import Origins, kind, tally
 from app.tui.reading import Reading
 from app.tui.rows import BLANK, Row, wrap
@@ -78,10 +77,7 @@ class Answer(Entry):
 
     def code_blocks(self) -> list[str]:
         """The code of each fence, in order."""
-        blocks = Blocks()
-        blocks.feed(self.said)
-        blocks.finish()
-        return [code for block in blocks.closed for code in codes(block)]
+        return code_blocks(self.said)
 
     def expect(self, markers: Markers) -> None:
         """The answer begins; its thinking stands between `markers`."""

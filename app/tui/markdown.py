@@ -95,13 +95,6 @@ def _highlighted(block: Block, marks: Sequence[Mark]) -> list[Text]:
     return list(lines)[: block.text.count("\n") + 1]
 
 
-def codes(block: Block) -> list[str]:
-    """The code in a block: its own, or that of fences within lists and quotes."""
-    if block.language is not None:
-        return [block.text]
-    return [token.content.rstrip("\n") for token in _PARSER.parse(block.text) if token.type == "fence"]
-
-
 def _keeps(rows: list[Row], text: str) -> bool:
     """Every letter and digit of `text` shows: layouts leave out what is nested too deep or has no room."""
     shown = Counter("".join(row.strip.text for row in rows))

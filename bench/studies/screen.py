@@ -42,6 +42,23 @@ PROGRAM = (sys.executable, "-m", "app", "--model", "./none")  # no model: only t
 FIRST_FRAME = "Ask something"
 
 
+TIMES = {
+    "keys": "key to screen",
+    "first_frame": "first frame",
+    "first_frame_processor": "  processor's time",
+    "long_chat": f"{LONG} messages",
+    "long_chat_processor": "  processor's time",
+}
+
+
+@dataclass
+class Starts:
+    """Of each start the seconds to the frame, and the processor's own: on a busy machine they say more."""
+
+    seconds: list[float] = field(default_factory=list)
+    processor: list[float] = field(default_factory=list)
+
+
 @dataclass
 class Found:
     """What was measured: seconds a token by prompt, seconds a key, and so on."""
@@ -49,8 +66,8 @@ class Found:
     screen: dict[str, list[float]] = field(default_factory=lambda: {name: [] for name in PROMPTS})
     bare: dict[str, list[float]] = field(default_factory=lambda: {name: [] for name in PROMPTS})
     keys: list[float] = field(default_factory=list)
-    first_frame: list[float] = field(default_factory=list)
-    long_chat: list[float] = field(default_factory=list)
+    first_frame: Starts = field(default_factory=Starts)
+    long_chat: Starts = field(default_factory=Starts)
     memory: dict[int, int] = field(default_factory=dict)  # bytes by messages
 
 
@@ -146,11 +163,14 @@ def opening(found: Found, times: int) -> None:
     with home() as env, home() as long:
         fill(LONG, long)
         for _ in range(times):
-            with closing(Terminal(PROGRAM, env=env)) as terminal:
-                found.first_frame.append(terminal.wait_for(FIRST_FRAME) - terminal.started)
-            with closing(Terminal([*PROGRAM, "--continue"], env=long)) as terminal:
-                shown = terminal.wait_for(f"The end of {LONG}.")
-                found.long_chat.append(shown - terminal.started)
+            _start(found.first_frame, PROGRAM, FIRST_FRAME, env)
+            _start(found.long_chat, [*PROGRAM, "--continue"], f"The end of {LONG}.", long)
+
+
+def _start(times: Starts, command: Sequence[str], text: str, env: dict[str, str]) -> None:
+    with closing(Terminal(command, env=env)) as terminal:
+        times.seconds.append(terminal.wait_for(text) - terminal.started)
+    times.processor.append(terminal.spent)
 
 
 def memory(found: Found, messages: int) -> None:
@@ -174,12 +194,19 @@ def summary(found: Found) -> dict[str, Any]:
     """Ratios of speed, screen over bare, with their intervals; quantiles; bytes."""
     ratios = {name: rate(found.bare[name], found.screen[name]) for name in PROMPTS if found.screen[name]}
     measured: dict[str, Any] = {"speed": {name: asdict(each) for name, each in ratios.items()}}
-    for name in ("keys", "first_frame", "long_chat"):
-        if values := getattr(found, name):
-            low, high = np.quantile(values, [0.5, 0.95])
-            measured[name] = {"median_s": float(low), "p95_s": float(high), "count": len(values)}
+    measured["keys"] = _quantiles(found.keys)
+    for name, starts in (("first_frame", found.first_frame), ("long_chat", found.long_chat)):
+        measured[name] = _quantiles(starts.seconds)
+        measured[f"{name}_processor"] = _quantiles(starts.processor)
     measured["memory_bytes"] = found.memory
     return measured
+
+
+def _quantiles(seconds: Sequence[float]) -> dict[str, float] | None:
+    if not seconds:
+        return None
+    median, high = np.quantile(seconds, [0.5, 0.95])
+    return {"median_s": float(median), "p95_s": float(high), "count": len(seconds)}
 
 
 def table(measured: dict[str, Any]) -> Iterator[str]:
@@ -187,14 +214,8 @@ def table(measured: dict[str, Any]) -> Iterator[str]:
     for name, numbers in measured["speed"].items():
         speed = Estimate(**numbers)
         yield f"{name:<24}{speed.value:.3f} of the bare speed ({speed.low:.3f} to {speed.high:.3f})"
-    words = {
-        "keys": "key to screen",
-        "first_frame": "first frame",
-        "long_chat": f"first frame, {LONG} messages",
-    }
-    for name, title in words.items():
-        if name in measured:
-            found = measured[name]
+    for name, title in TIMES.items():
+        if found := measured[name]:
             times = f"median {1e3 * found['median_s']:.0f} ms, P95 {1e3 * found['p95_s']:.0f} ms"
             yield f"{title:<24}{times} of {found['count']}"
     for messages, size in measured["memory_bytes"].items():

@@ -18,6 +18,7 @@ class Terminal:
 
     Attributes:
         started: when it was, by the clock of `time.perf_counter`.
+        spent: seconds of processor time, once it is closed.
     """
 
     def __init__(
@@ -31,6 +32,7 @@ class Terminal:
         )
         os.close(theirs)
         self._recent = b""
+        self.spent = 0.0
 
     def type(self, keys: str) -> None:
         """Press keys."""
@@ -75,7 +77,9 @@ class Terminal:
         return int(told.stdout) * 1024
 
     def close(self) -> None:
-        """End the program."""
+        """End the program, and note what it spent."""
         self._process.kill()
-        self._process.wait()
+        _, status, used = os.wait4(self._process.pid, 0)
+        self._process.returncode = os.waitstatus_to_exitcode(status)
+        self.spent = used.ru_utime + used.ru_stime
         os.close(self._mine)
