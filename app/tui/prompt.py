@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from rich.style import Style
 from rich.text import Text
 from textual import events
+from textual.binding import Binding
 from textual.content import Content
 from textual.geometry import Size
 from textual.message import Message
@@ -36,6 +37,13 @@ HINTS = (
     f"{key_name(BY_NAME['help'].key)} help",
     f"{key_name(BY_NAME['quit'].key)} quit",
 )
+# What TextArea does at keys that write nothing.
+ACTIONS = {
+    key: binding.action
+    for binding in TextArea.BINDINGS
+    if isinstance(binding, Binding)
+    for key in binding.key.split(",")
+}
 CHIP = Style(color=palette.ACCENT, bgcolor=palette.RAISED, italic=True)
 
 
@@ -72,6 +80,7 @@ class Prompt(TextArea):
         self._pastes = Pastes()
         self._recall = Recall()
         self._popup = Popup(self._complete)
+        self._sent = ""
         self._offered: tuple[int, str] | None = None  # up to where the cursor was then
 
     def entitle(self, model: str, draft: str) -> None:
@@ -93,9 +102,10 @@ class Prompt(TextArea):
         return self._pastes.unfold(super().selected_text)
 
     def accept(self) -> None:
-        """What was sent is taken: it can be recalled, and the box is empty."""
-        self._recall.add(self.message)
-        self.load_text("")  # not by an edit: undone, it would bring back chips that stand for nothing
+        """What was sent is taken: it can be recalled, and the box holds what was typed since."""
+        self._recall.add(self._pastes.unfold(self._sent))
+        # Not by an edit: undone, it would bring back chips that stand for nothing.
+        self.write(self._pastes.unfold(self.text.removeprefix(self._sent)))
         self._pastes.clear()
 
     def write(self, text: str) -> None:
@@ -167,6 +177,10 @@ class Prompt(TextArea):
         elif event.key == "ctrl+d" and not self.text:
             self._take(event)
             await self.run_action("app.quit")  # as in a shell
+        elif event.key in ACTIONS:
+            # A binding would wait its turn, and letters typed after it would be taken in before it.
+            self._take(event)
+            await self.run_action(ACTIONS[event.key])
 
     async def _on_paste(self, event: events.Paste) -> None:
         # Before TextArea's own handler, which would draw control codes as they are.
@@ -180,6 +194,8 @@ class Prompt(TextArea):
             self.replace("\n", (row, column - 1), (row, column), maintain_selection_offset=False)
         else:
             self.dismiss()
+            self._sent = self.text
+            self.move_cursor(self.document.end)  # what is typed before it is taken comes after it
             self.post_message(self.Sent(self.message))
 
     def action_cursor_up(self, select: bool = False) -> None:
