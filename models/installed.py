@@ -185,7 +185,7 @@ def _in_hub() -> Iterator[Installed]:
         if not (match := re.fullmatch(r"models--([\w.-]+?)--([\w.-]+)", home.name, re.ASCII)):
             continue
         repository = f"{match[1]}/{match[2]}"
-        part = sum(file.stat().st_size for file in (home / "blobs").glob("*.part"))
+        part = sum(_size(file) for file in (home / "blobs").glob("*.part"))
         there = list(_snapshots(home, repository))
         for ref, folder in there:
             yield _of_folder(Installed(ref, match[2], "hub", folder, part=part))
@@ -206,6 +206,13 @@ def _snapshots(home: Path, repository: str) -> Iterator[tuple[str, Path]]:
     for ref, folder in there:
         if (folder / "config.json").is_file() and any(folder.glob("model*.safetensors")):
             yield ref, folder
+
+
+def _size(part: Path) -> int:
+    try:
+        return part.stat().st_size
+    except OSError:  # the download that runs has just completed it
+        return 0
 
 
 def _folders(place: Path) -> list[Path]:

@@ -13,6 +13,7 @@ from stage import Person, stage
 from app.settings import Settings
 from app.tui.first_run import question
 from app.tui.models import Models, Pick
+from models import stock
 from models.errors import ModelError, ModelMissing
 from models.installed import Installed
 from models.need import need
@@ -50,15 +51,13 @@ class Download(Pull):
         self.asked.append("pause")
 
 
-class Stock:
+class Stock(stock.Stock):
     """Models in memory."""
 
-    memory = 16 * GB
-
     def __init__(self) -> None:
+        super().__init__(memory=16 * GB)
         self.here = [model("Big-7B", 4.3), model("Small-0.5B", 0.3), model("Other-1B", 0.7)]
         self.here[2:] = [model("Broken", 1, problem="Its weights are damaged."), *self.here[2:]]
-        self.pull: Any = None
         self.offered: list[Offer] = []
         self.unreachable = False
 
@@ -82,9 +81,6 @@ class Stock:
         if self.unreachable:
             raise ModelMissing(f"{ref} is not on this machine and the hub cannot be reached.", "Try again.")
         return Prospect(ref, int(2 * GB), self.here[0].size)
-
-    def sentences(self, found: Prospect) -> list[str]:
-        return found.sentences(self.memory)
 
     def fetch(self, *refs: str) -> Any:
         if self.pull is not None and self.pull.refs != refs:
@@ -112,8 +108,8 @@ def _plain(person: Person) -> str:
     return "".join(person.screen.replace("│", "").split())
 
 
-@pytest.fixture
-def stock() -> Stock:
+@pytest.fixture(name="stock")
+def models_in_memory() -> Stock:
     return Stock()
 
 
