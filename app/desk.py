@@ -174,6 +174,16 @@ class Desk:
             raise SpecError(f"There is no branch {way} this one.", "")
         self.shelf.stand(self.conversation.head)
 
+    def switch(self, model: str, draft: str) -> str:
+        """Load another pair in the place of this one; the chat stays. Returns what happens.
+
+        Raises:
+            SpecError: an answer is under way.
+        """
+        self._need_quiet()
+        self.worker.switch(replace(self.worker.settings, model=model, draft=draft))
+        return f"Loading {model}, draft {draft}. The chat stays."
+
     # Chats
 
     def new(self) -> None:

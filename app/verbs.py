@@ -9,6 +9,9 @@ from app.desk import Desk
 from app.errors import UsageError
 from app.files.names import unquoted
 from app.files.tray import told
+from app.handover import bench
+from app.timeline import words
+from app.why import why
 
 A_TOKEN = 4  # characters, roughly: the tokenizer is on another thread
 Verb = Callable[[Desk, str], str]
@@ -96,11 +99,7 @@ def _draft(desk: Desk, source: str) -> str:
 
 
 def _bench(desk: Desk, _: str) -> str:
-    settings = desk.worker.settings
-    return (
-        "Quit first, since two models at once would slow each other down. Then run: "
-        f"specchat bench --model {settings.model} --draft {settings.draft}"
-    )
+    return f"Quit first: two models at once would slow each other down. Then: {bench(desk.worker.settings).command}"
 
 
 def _quoted(text: str, most: int = 40) -> str:
@@ -110,8 +109,19 @@ def _quoted(text: str, most: int = 40) -> str:
 
 
 def _why(desk: Desk, _: str) -> str:
-    found = desk.reports.snapshot and desk.reports.snapshot.verdict
-    return found.sentence if found else "Nothing is known of speculation yet: the model is being loaded."
+    now = desk.reports.snapshot
+    return why(now) if now else "Nothing is known of speculation yet: the model is being loaded."
+
+
+def _model(desk: Desk, ref: str) -> str:
+    settings = desk.worker.settings
+    if not ref:
+        return f"The model is {desk.reports.model or settings.model}, the draft source {settings.draft}."
+    return desk.switch(ref, "auto")
+
+
+def _timeline(desk: Desk, _: str) -> str:
+    return "\n".join(words(desk.reports.timeline))
 
 
 VERBS: dict[str, Verb] = {
@@ -138,6 +148,8 @@ VERBS: dict[str, Verb] = {
     "k": _k,
     "draft": _draft,
     "why": _why,
+    "timeline": _timeline,
+    "model": _model,
     "bench": _bench,
 }
 
