@@ -99,7 +99,8 @@ def _draft(desk: Desk, source: str) -> str:
 
 
 def _bench(desk: Desk, _: str) -> str:
-    return f"Quit first: two models at once would slow each other down. Then: {bench(desk.worker.settings).command}"
+    command = bench(desk.worker.settings).command
+    return f"Quit first: two models at once would slow each other down. Then: {command}"
 
 
 def _quoted(text: str, most: int = 40) -> str:

@@ -15,6 +15,7 @@ from driver import chat
 from screenplay import Scripted, rounds
 
 from app.chats.store import Store
+from app.offered import first_time
 from models import locations
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -46,6 +47,7 @@ def seen(screen: int) -> str:
 
 @pytest.mark.slow
 async def test_the_chat_is_there_next_time_with_the_answer_so_far_marked() -> None:
+    first_time()
     program, screen = start()
     try:
         text, deadline = "", time.monotonic() + 60
