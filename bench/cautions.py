@@ -8,7 +8,8 @@ from statistics import median
 
 from bench.environment import warnings
 from bench.record import Record
-from bench.sample import Sample
+from bench.rows import whole_rounds
+from bench.sample import Sample, Split
 from bench.statistics import FEWEST
 from bench.words import plural
 
@@ -16,6 +17,7 @@ DRIFT = 0.05  # of the baseline, from one end of a block to the other, that is w
 FIRST = 0.10  # by which a first run may be slower
 FEW_TOKENS = 16  # timed tokens below which a run says little
 OUTLIER = 6.0  # scaled median deviations from the way's median
+FEW_ROUNDS = 5  # split into their parts, below which a median of them says little
 LEAST_OUTLIER = 0.25  # relative: runs of a quiet machine differ by less than this and are no outliers
 
 
@@ -35,7 +37,7 @@ def cautions(record: Record, blocks: Sequence[Sequence[Sample]]) -> list[str]:
         said.append(
             f"{plural(prompts, 'prompt')} cannot bound a speedup: an interval needs at least {FEWEST}."
         )
-    said += _without_drafts(record, samples)
+    said += _without_drafts(record, samples) + _rough_parts(record.splits)
     if any(len({sample.session for sample in block}) > 1 for block in blocks):
         said.append("A block was interrupted and went on later, maybe on a machine in another state.")
     if left_out := len({sample.block for sample in record.samples}) - len(blocks):
@@ -91,6 +93,20 @@ def _without_drafts(record: Record, samples: Sequence[Sample]) -> list[str]:
     if not samples or not idle:
         return []
     return [f"Nothing was drafted at {', '.join(idle)}: any speedup there comes from something else."]
+
+
+def _rough_parts(splits: Sequence[Split]) -> list[str]:
+    """What draft, verification and overhead of a few rounds say is noise, up to a V(M) below 1."""
+    groups: dict[str, list[Split]] = {}
+    for split in splits:
+        groups.setdefault(split.way, []).append(split)
+    few = [name for name, rounds in groups.items() if len(whole_rounds(rounds)) < FEW_ROUNDS]
+    if not few:
+        return []
+    return [
+        f"Fewer than {FEW_ROUNDS} whole rounds of {', '.join(few)} were split: "
+        "V(K+1), c and the time of their parts are rough."
+    ]
 
 
 def _outliers(samples: Sequence[Sample]) -> list[str]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
 import os
 from pathlib import Path
-from typing import Any, TextIO
+from typing import IO, Any, TextIO
 
 from mlx_spec.errors import SpecError
 
@@ -17,15 +18,16 @@ class Journal:
     """Appends JSON objects to a file, each on the disk before the next run begins."""
 
     def __init__(self, folder: Path) -> None:
-        """Open the journal of a folder, which is made.
+        """Open the journal of a folder, which is made, and keep other sweeps out of it.
 
         Raises:
-            SpecError: it cannot be written.
+            SpecError: it cannot be written, or another sweep writes it.
         """
         self.folder = folder
         try:
             folder.mkdir(parents=True, exist_ok=True)
             self._stream: TextIO = (folder / FILE).open("a", encoding="utf-8")
+            _keep_others_out(self._stream, folder)
         except OSError as error:
             raise SpecError(
                 f"{folder} cannot be written: {error.strerror}.", "Name another folder."
@@ -53,22 +55,37 @@ class Journal:
             self._stream.close()
 
 
+def _keep_others_out(stream: IO[Any], folder: Path) -> None:
+    """Lock the file until it is closed: lines of two sweeps in one journal would belong to neither.
+
+    Raises:
+        SpecError: another process has it locked.
+    """
+    try:
+        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise SpecError(
+            f"Another sweep is writing to {folder}.", "Wait for its end, or name another folder."
+        ) from None
+
+
 def read(folder: Path) -> list[dict[str, Any]]:
     """The entries of a folder's journal. A last line that was cut short is taken off the file.
 
     Raises:
-        SpecError: there is no journal, or a line of it is no entry.
+        SpecError: there is no journal, another sweep writes it, or a line of it is no entry.
     """
     file = folder / FILE
     try:
-        raw = file.read_bytes()
+        with file.open("r+b") as stream:
+            _keep_others_out(stream, folder)
+            raw = stream.read()
+            whole = raw[: raw.rfind(b"\n") + 1]
+            stream.truncate(len(whole))
     except OSError as error:
         raise SpecError(
             f"{file} cannot be read: {error.strerror}.", "Name the folder of an earlier --out."
         ) from None
-    whole = raw[: raw.rfind(b"\n") + 1]
-    if whole != raw:
-        os.truncate(file, len(whole))
     entries = []
     for i, line in enumerate(whole.splitlines()):
         try:

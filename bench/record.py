@@ -61,6 +61,8 @@ class Record:
                     raise KeyError(sample.way)
                 if sample.prompt not in {prompt for prompt, *_ in self.design.prompts}:
                     raise KeyError(sample.prompt)
+                if (sample.block, sample.place) in self.done:
+                    raise KeyError("a run that is there already")
                 self.samples.append(sample)
             case "split":
                 self.splits.append(Split(**{name: value for name, value in entry.items() if name != "kind"}))

@@ -165,6 +165,12 @@ def _same(record: Record, way: Way, samples: Sequence[Sample]) -> tuple[int, int
     return (len(asked - differ), len(asked)) if asked else None
 
 
+def whole_rounds(rounds: Sequence[Split]) -> list[Split]:
+    """Those of one way that drafted in full: the ones that its typical round is made of."""
+    rows = max(each.rows for each in rounds)
+    return [each for each in rounds if each.rows == rows]
+
+
 def typical_rounds(splits: Sequence[Split]) -> dict[str, Split]:
     """Of each way the median of each part, over its rounds that drafted in full."""
     groups: dict[str, list[Split]] = {}
@@ -174,11 +180,10 @@ def typical_rounds(splits: Sequence[Split]) -> dict[str, Split]:
 
 
 def _typical(rounds: Sequence[Split]) -> Split:
-    rows = max(each.rows for each in rounds)
-    whole = [each for each in rounds if each.rows == rows]
+    whole = whole_rounds(rounds)
     return Split(
         whole[0].way,
-        rows,
+        whole[0].rows,
         *(median(getattr(each, part) for each in whole) for part in ("draft_s", "verify_s", "rest_s")),
     )
 

@@ -29,7 +29,7 @@ from mlx_spec.measuring.device import explain, facts, this_device
 from mlx_spec.measuring.probe import MOST_BLOCKS, Probe
 from mlx_spec.metrics import Metrics
 from mlx_spec.options import EngineOptions, Limits, Sampling
-from mlx_spec.policy.auto import AutoK
+from mlx_spec.policy.auto import AutoK, k_max
 from mlx_spec.policy.controller import FixedK, Off
 from mlx_spec.text import TextStream, decoder, vocabulary
 from mlx_spec.trace import Trace
@@ -114,7 +114,9 @@ class Engine:
             return Off(reason)
         if self.options.k == 0:
             return Off("K was set to 0", by_user=True)
-        return AutoK(self.source.name) if self.options.k == "auto" else FixedK(int(self.options.k))
+        if self.options.k != "auto":
+            return FixedK(int(self.options.k))
+        return AutoK(self.source.name, most=k_max(self.source.free))
 
     def _choose_strict(self) -> StrictVerifier | None:
         if self.options.exactness == "fast":

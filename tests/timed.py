@@ -115,7 +115,7 @@ def record(
             found.samples.append(replace(sample, peak_bytes=9000, counts=counts))
     for way in plan.ways:
         if way.k is None:
-            found.splits += [Split(way.name, 1, 0.0, 0.1, 0.01)] * 3
+            found.splits += [Split(way.name, 1, 0.0, 0.1, 0.01)] * 5
         elif way.source and isinstance(way.k, int):
-            found.splits += [Split(way.name, way.k + 1, 0.02 * way.k, 0.1 + 0.02 * way.k, 0.01)] * 3
+            found.splits += [Split(way.name, way.k + 1, 0.02 * way.k, 0.1 + 0.02 * way.k, 0.01)] * 5
     return found

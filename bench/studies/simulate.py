@@ -21,7 +21,7 @@ from typing import get_args
 
 from bench.studies import virtual
 from bench.studies.virtual import Drift
-from mlx_spec.policy.auto import K_MAX, AutoK
+from mlx_spec.policy.auto import AutoK, k_max
 from models.curves import published
 
 HAZARDS: dict[str, tuple[float, ...]] = {
@@ -42,7 +42,7 @@ class Setting:
     Attributes:
         tokens: of a text.
         seeds: texts a cell.
-        most: the largest K, of the controller and of the fixed ones alike.
+        most: the largest K, of the controller and of the fixed ones alike; None as the engine has it.
         prior: whether a probe measured the machine before.
         noise, drift: of the machine.
         proposing: share of positions at which the source has something to propose.
@@ -50,7 +50,7 @@ class Setting:
 
     tokens: int = 2000
     seeds: int = 50
-    most: int = K_MAX
+    most: int | None = None
     prior: bool = True
     noise: bool = True
     drift: Drift = "none"
@@ -88,24 +88,27 @@ class Row:
 def cells(setting: Setting, curve: str, acceptance: str) -> list[Row]:
     """The rows of one curve and acceptance, one a draft cost."""
     rows = published()[curve].rows
-    tokens, ks = setting.tokens, range(1, setting.most + 1)
+    tokens, longest = setting.tokens, setting.most or k_max(free=True)
     texts = [
-        virtual.text(random.Random(seed), tokens, HAZARDS[acceptance], setting.proposing, setting.most)
+        virtual.text(random.Random(seed), tokens, HAZARDS[acceptance], setting.proposing, longest)
         for seed in range(setting.seeds)
     ]
-    rounds = [[virtual.fixed_rounds(words, tokens, k) for k in ks] for words in texts]
+    rounds = [[virtual.fixed_rounds(words, tokens, k) for k in range(1, longest + 1)] for words in texts]
     made = []
     for c in DRAFT_COSTS:
-        on = virtual.machine(rows, c, setting.most, setting.noise, setting.drift)
+        most = setting.most or k_max(free=not c)
+        on = virtual.machine(rows, c, most, setting.noise, setting.drift)
         ours, fixed = [], []
         for seed, words in enumerate(texts):
-            controller = AutoK("simulated", [on.table] if setting.prior else [], setting.most)
+            controller = AutoK("simulated", [on.table] if setting.prior else [], most)
             rng = random.Random(f"{seed} steps")
             ours.append(virtual.controlled(controller, words, tokens, on, rng))
-            taken = [n * on.costs[k] + missed * on.costs[0] for k, (n, missed) in enumerate(rounds[seed], 1)]
+            taken = [
+                n * on.costs[k] + missed * on.costs[0] for k, (n, missed) in enumerate(rounds[seed][:most], 1)
+            ]
             fixed.append([float(tokens), *taken])
         times = [sum(column) for column in zip(*fixed, strict=True)]
-        best_k = min(range(setting.most + 1), key=times.__getitem__)
+        best_k = min(range(most + 1), key=times.__getitem__)
         work = tokens * setting.seeds
         of_each = statistics.mean(min(each) / our for each, our in zip(fixed, ours, strict=True))
         made.append(

@@ -23,7 +23,7 @@ from mlx_spec.errors import SpecError
 from mlx_spec.law.noise import Noise
 from mlx_spec.law.sampling import Sampler
 from mlx_spec.options import EngineOptions, Limits, Sampling
-from mlx_spec.policy.auto import K_MAX
+from mlx_spec.policy.auto import k_max
 from mlx_spec.turns.reading import chunk_size
 
 Kind = Literal["tie", "bug"]
@@ -96,7 +96,7 @@ class Audit:
         Raises:
             SpecError: this pair does not speculate, so there is nothing to compare.
         """
-        k = K_MAX if options.k == "auto" else int(options.k)
+        k = k_max(source.free) if options.k == "auto" else int(options.k)
         self.options = replace(options, k=k)
         self._plain = Engine(target, None, **asdict(replace(self.options, exactness="fast")))
         self._speculative = Engine(target, source, **asdict(self.options))

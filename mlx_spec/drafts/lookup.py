@@ -2,6 +2,11 @@
 
 The longest n-gram that occurred before wins, and its most recent occurrence. A continuation that
 runs into the present goes on with its own proposal, so a repeating pattern is proposed at any length.
+
+A long match promises more than a short one, so a draft has at most so many tokens as the match has times
+the *reach*. That follows what became of the drafts of the answer: it halves when a draft's first token
+fails and doubles when all stand. SuffixDecoding (arXiv 2411.04975, section 4) ties the length to the match
+in the same way, with a constant factor.
 """
 
 from __future__ import annotations
@@ -17,6 +22,7 @@ from mlx_spec.turns.session import common_prefix
 
 LONGEST = 5
 SHORTEST = 2
+FARTHEST = 8  # reach that an answer begins with, and the largest one; the smallest is 1
 
 
 class Lookup:
@@ -39,8 +45,12 @@ class Lookup:
         self._continued: dict[tuple[int, ...], int] = {}
         # For each token, what its arrival replaced in the index: taking it back is exact.
         self._replaced: list[list[tuple[tuple[int, ...], int | None]]] = []
+        self._reach = FARTHEST
+        self._awaited: list[int] = []  # the latest draft, and how many of its tokens came true so far
+        self._met = 0
 
     def begin(self, committed: Sequence[int], sampler: Sampler) -> None:
+        self._reach, self._awaited = FARTHEST, []
         shared = common_prefix(self._tokens, committed)
         self.rewind(len(self._tokens) - shared)
         self.commit(committed[shared:], 0)
@@ -53,11 +63,13 @@ class Lookup:
         if start is None:
             return NOTHING
         continuation = self._tokens[start:]
-        period = len(continuation)
-        return Draft(mx.array([continuation[i % period] for i in range(k)], dtype=mx.uint32))
+        period, length = len(continuation), min(k, self._reach * self._matched(start, k))
+        self._awaited, self._met = [continuation[i % period] for i in range(length)], 0
+        return Draft(mx.array(self._awaited, dtype=mx.uint32))
 
     def commit(self, tokens: Sequence[int], accepted: int) -> None:
         for token in tokens:
+            self._learn(token)
             here = len(self._tokens)
             replaced = []
             for n in self._sizes:
@@ -68,7 +80,22 @@ class Lookup:
             self._replaced.append(replaced)
             self._tokens.append(token)
 
+    def _learn(self, token: int) -> None:
+        """Adapt the reach to what became of the latest draft."""
+        if not self._awaited:
+            return
+        if token != self._awaited[self._met]:
+            if not self._met:
+                self._reach = max(1, self._reach // 2)
+            self._awaited = []
+        elif self._met + 1 == len(self._awaited):
+            self._reach, self._awaited = min(FARTHEST, 2 * self._reach), []
+        else:
+            self._met += 1
+
     def rewind(self, n: int) -> None:
+        if n:
+            self._awaited = []
         for _ in range(n):
             self._tokens.pop()
             for gram, before in self._replaced.pop():
@@ -79,6 +106,13 @@ class Lookup:
 
     def in_step(self, committed: Sequence[int]) -> bool:
         return len(self._tokens) == len(self._replaced) == len(committed)
+
+    def _matched(self, start: int, k: int) -> int:
+        """Tokens before `start` that equal those at the end, as far as it matters to a draft of k."""
+        tokens, n = self._tokens, 1
+        while n * self._reach < k and n < start and tokens[start - 1 - n] == tokens[-1 - n]:
+            n += 1
+        return n
 
     def _longest_match(self) -> int | None:
         for n in self._sizes:

@@ -28,7 +28,7 @@ BUDGET = 100  # plain steps that a measurement may cost: 5 s at 20 tokens/s
 MOST_BLOCKS = 12  # more would heat the machine and narrow nothing
 WARM_UPS = 2  # calls of each M before those that count: kernels are compiled, memory is found
 PLAIN_STEPS = 3  # that count, after as many warm-ups
-CORE = (1, 2, 3, 5)  # rows that are measured first, and the most
+CORE = (1, 2, 3, 5, 8)  # rows that are measured first, as far as they are wanted
 DRAFTS = (1, 3)  # K whose drafting is timed
 
 
@@ -75,7 +75,8 @@ class Probe:
         self._clock = clock
         self._order = order or random.Random(0)
         self._all = tuple(range(1, most_rows + 1))
-        self._core = tuple(sorted({m for m in CORE if m < most_rows} | {1, 2, most_rows}))
+        self._core = tuple(sorted({m for m in CORE if m < most_rows} | {1, 2, min(most_rows, CORE[-1])}))
+        self._wide = tuple(sorted({*self._core, most_rows}))
         self._warmed: set[int] = set()
         self._check = Block()
         self._blocks: list[Block] = []
@@ -101,22 +102,25 @@ class Probe:
             self._target.keep(self.depth)
 
     def _next_rows(self) -> Sequence[int]:
-        """The rows of the next block: the first few, then all, as far as the budget goes."""
+        """The rows of the next block: the first few, then the most, then all, as far as the budget goes."""
         if not self._blocks:
             return self._core
         if len(self._blocks) == self._most_blocks:
             return ()
         left = BUDGET * median(block.rows[1] for block in self._blocks) - self._spent
-        choices = (self._core,) if len(self._blocks) == 1 else (self._all, self._core)
+        choices = (self._all, self._wide, self._core)[len(self._blocks) == 1 :]
         return next((rows for rows in choices if self._expected(rows) <= left), ())
 
     def _expected(self, rows: Sequence[int]) -> float:
-        """Seconds for a block of `rows`; an M that is not known takes what the next larger one does."""
+        """Seconds for a block of `rows`; an M that is not known takes what the next larger one does.
+
+        Beyond the largest that is known, rows may cost as much as one by one.
+        """
         last = self._blocks[0]
         cost = 0.0
         for m in rows:
-            near = min(known for known in last.rows if known >= m)
-            cost += last.rows[near] * (1 if m in self._warmed else 1 + WARM_UPS)
+            seconds = min((t for known, t in last.rows.items() if known >= m), default=m * last.rows[1])
+            cost += seconds * (1 if m in self._warmed else 1 + WARM_UPS)
         return cost + self._extras(last)
 
     @staticmethod

@@ -17,6 +17,15 @@ from mlx_spec.policy.table import CLIFF, CostTable
 K_MAX = 7
 
 
+def k_max(free: bool) -> int:
+    """The largest K that is tried: more where drafts cost nothing, since copied passages stand as a whole.
+
+    Args:
+        free: the source's proposals cost next to nothing.
+    """
+    return 15 if free else K_MAX
+
+
 class AutoK:
     """Names the K whose rounds give most tokens a second, 0 where none beats plain decoding.
 

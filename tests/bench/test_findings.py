@@ -223,6 +223,14 @@ def test_short_answers_and_few_prompts_are_said() -> None:
     assert few.recommended == Way("plain")
 
 
+def test_parts_that_rest_on_a_few_rounds_are_called_rough() -> None:
+    source = record(GAIN)
+    source.splits = [split for i, split in enumerate(source.splits) if split.way != "loop" or i < 4]
+    assert found(source).cautions == [
+        "Fewer than 5 whole rounds of loop were split: V(K+1), c and the time of their parts are rough."
+    ]
+
+
 def test_a_way_that_never_drafted_is_named() -> None:
     source = record(GAIN)
     for i, sample in enumerate(source.samples):

@@ -31,11 +31,18 @@ class Table:
         self.steps = 0
         scripts = {way.name: Script(self.clock, name=way.name, before=self.step) for way in design().ways}
         bench = Bench(scripts, clock=self.clock, stopped=lambda: self.steps > self.stop_after)
-        kept = Journal(folder) if folder else None
-        self.sweep = Sweep(self.record, tasks(), bench, PACE, self.clock, kept, self.said.append)
+        self.kept = Journal(folder) if folder else None
+        self.sweep = Sweep(self.record, tasks(), bench, PACE, self.clock, self.kept, self.said.append)
 
     def step(self) -> None:
         self.steps += 1
+
+    def run(self) -> bool:
+        """Run the sweep and close its journal, as the program does at its end."""
+        done = self.sweep.run()
+        if self.kept:
+            self.kept.close()
+        return done
 
 
 def restored(folder: Path) -> Record:
@@ -72,7 +79,7 @@ def test_durations_are_said_as_people_say_them(seconds: float, words: str) -> No
 def test_a_stopped_sweep_keeps_what_is_finished(tmp_path: Path) -> None:
     table = Table(tmp_path)
     table.stop_after = 50
-    assert not table.sweep.run()
+    assert not table.run()
     assert len(table.record.samples) == 2
     assert restored(tmp_path).samples == table.record.samples
 
@@ -80,7 +87,7 @@ def test_a_stopped_sweep_keeps_what_is_finished(tmp_path: Path) -> None:
 def test_a_kill_at_any_byte_loses_only_the_run_in_flight(tmp_path: Path) -> None:
     table = Table(tmp_path)
     table.stop_after = 50
-    table.sweep.run()
+    table.run()
     file = tmp_path / journal.FILE
     whole = file.read_bytes()
     lines = whole.splitlines(keepends=True)
@@ -93,9 +100,9 @@ def test_a_kill_at_any_byte_loses_only_the_run_in_flight(tmp_path: Path) -> None
 def test_a_resumed_sweep_runs_what_is_left_in_a_sitting_of_its_own(tmp_path: Path) -> None:
     first = Table(tmp_path)
     first.stop_after = 50
-    first.sweep.run()
+    first.run()
     second = Table(tmp_path, restored(tmp_path))
-    assert second.sweep.run()
+    assert second.run()
     samples = second.record.samples
     assert samples[:2] == first.record.samples
     assert [sample.session for sample in samples] == [0, 0] + [1] * 28
@@ -122,7 +129,7 @@ def test_each_sample_is_on_the_disk_before_the_next_run(
     monkeypatch.setattr(journal.os, "fsync", lambda number: synced.append(number))
     table = Table(tmp_path)
     before = len(synced)
-    table.sweep.run()
+    table.run()
     assert len(synced) - before == 30
 
 
@@ -134,7 +141,7 @@ def test_a_full_disk_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(journal.os, "fsync", full)
     with pytest.raises(SpecError, match="No space left"):
-        table.sweep.run()
+        table.run()
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device of Linux")
@@ -155,9 +162,28 @@ def test_a_journal_of_something_else_is_refused(tmp_path: Path) -> None:
         journal.read(tmp_path / "nowhere")
 
 
+def test_two_sweeps_never_write_to_one_folder(tmp_path: Path) -> None:
+    kept = Journal(tmp_path)
+    kept.add("design", design().as_json())
+    for open_it in (Journal, journal.read):
+        with pytest.raises(SpecError, match="Another sweep is writing"):
+            open_it(tmp_path)
+    kept.close()
+    assert len(journal.read(tmp_path)) == 1
+
+
+def test_a_run_that_is_there_twice_is_damage(tmp_path: Path) -> None:
+    table = Table(tmp_path)
+    table.run()
+    file = tmp_path / journal.FILE
+    file.write_bytes(file.read_bytes() + file.read_bytes())
+    with pytest.raises(KeyError, match="already"):
+        restored(tmp_path)
+
+
 def test_no_token_of_an_answer_is_kept(tmp_path: Path) -> None:
     table = Table(tmp_path)
-    table.sweep.run()
+    table.run()
     entry = next(each for each in journal.read(tmp_path) if each["kind"] == "sample")
     assert set(entry) >= {"digest", "arrivals", "emitted"}
     assert "tokens" not in entry
@@ -167,6 +193,7 @@ def test_no_token_of_an_answer_is_kept(tmp_path: Path) -> None:
 def test_a_design_on_disk_is_the_same_design(tmp_path: Path) -> None:
     kept = Journal(tmp_path)
     kept.add("design", design().as_json())
+    kept.close()
     (head,) = journal.read(tmp_path)
     del head["kind"]
     assert Design.from_json(head) == design()

@@ -18,7 +18,7 @@ from mlx_spec.checks.audit import Audit
 from mlx_spec.drafts.lookup import Lookup
 from mlx_spec.errors import SpecError
 from mlx_spec.law import acceptance
-from mlx_spec.policy.auto import K_MAX
+from mlx_spec.policy.auto import k_max
 
 PROMPTS = [PROMPT, letters("a dog and a cat and a dog")]
 SAMPLED = Sampling(temperature=1.0, seed=1)
@@ -61,7 +61,7 @@ def test_nothing_is_found_where_nothing_is_wrong(target: Any, make: Callable[...
 
 
 def test_auto_is_audited_at_the_k_that_it_tries(target: Any) -> None:
-    assert audit(target, Lookup(), k="auto").options.k == K_MAX
+    assert audit(target, Lookup(), k="auto").options.k == k_max(free=True)
 
 
 def test_a_pair_that_does_not_speculate_is_refused(target: Any) -> None:

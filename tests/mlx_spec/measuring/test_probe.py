@@ -120,6 +120,15 @@ def test_the_budget_is_kept_by_parallel_and_by_serialized_machines(slope: float,
     assert found.blocks >= (2 if slope < 1 else 1)
 
 
+@pytest.mark.parametrize(("slope", "most"), [(0.05, 16), (1.0, 8)])
+def test_many_rows_are_measured_where_they_cost_little(slope: float, most: int) -> None:
+    machine = Machine(lambda m: 0.05 * (1 + slope * (m - 1)))
+    found = run(probe(machine, rows=16))
+    assert machine.now <= BUDGET * 0.05 + 1e-9
+    assert max(found.verify) == most
+    assert found.blocks >= 2
+
+
 def test_how_far_a_machine_slows_down_is_told_and_its_ratios_stay_right() -> None:
     machine = Machine(lambda m: 0.05 * m * (1 + 0.05 * machine.now))
     found = run(probe(machine))

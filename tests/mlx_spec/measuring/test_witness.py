@@ -12,7 +12,7 @@ from mlx_spec import Engine
 from mlx_spec.drafts.base import NOTHING, Draft
 from mlx_spec.drafts.model import ModelDraft
 from mlx_spec.measuring.witness import Witness
-from mlx_spec.policy.auto import K_MAX, AutoK
+from mlx_spec.policy.auto import AutoK, k_max
 from mlx_spec.policy.controller import State
 
 PROMPT = [30, 31, 32, 33, 40, 30, 31]
@@ -131,7 +131,7 @@ def test_a_parked_lookup_learns_from_the_text_that_it_does_not_draft(parked: lis
     got = answer(Engine(target, "lookup"), PROMPT, max_tokens=60)
     assert got == fresh_answer(target, PROMPT, max_tokens=60)
     assert parked
-    assert all(0 <= accepted <= drafted <= K_MAX for drafted, accepted in parked)
+    assert all(0 <= accepted <= drafted <= k_max(free=True) for drafted, accepted in parked)
 
 
 def test_a_parked_model_is_not_asked(parked: list[tuple[int, int]], monkeypatch: pytest.MonkeyPatch) -> None:
