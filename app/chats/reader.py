@@ -85,6 +85,16 @@ class Reader:
         )
         return [text for (text,) in reversed(rows)]
 
+    def openings(self, limit: int) -> list[tuple[str, bool]]:
+        """The first question of each of the latest chats that are not deleted, and whether it has files."""
+        return self._read(
+            "SELECT m.text, EXISTS (SELECT 1 FROM attachments AS a WHERE a.message = m.seq) FROM chats AS c "
+            "JOIN messages AS m ON m.seq = "
+            "(SELECT min(n.seq) FROM messages AS n WHERE n.chat = c.id AND n.role = 'user') "
+            "WHERE c.deleted IS NULL ORDER BY c.touched DESC LIMIT ?",
+            (limit,),
+        )
+
     def search(self, text: str, limit: int = 50) -> list[Hit]:
         """Where `text` stands, whatever its case and composition: the latest chats first, titles first.
 
