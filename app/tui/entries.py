@@ -79,16 +79,15 @@ class Entries(ScrollView):
     def insert(self, entry: Entry, before: Entry | None = None) -> None:
         """Add an entry at the end, or before another."""
         entry.on_change = self._changed
-        with self.steady():
-            at = len(self.entries) if before is None else self.entries.index(before)
-            self._window.column.insert(at, entry)
+        self._window.insert(len(self.entries) if before is None else self.entries.index(before), entry)
+        self._show()
 
     def take_out(self, entry: Entry) -> None:
         """Remove an entry."""
         if self.current is entry:
             self.current = None
-        with self.steady():
-            self._window.column.remove(self.entries.index(entry))
+        self._window.remove(self.entries.index(entry))
+        self._show()
 
     @contextmanager
     def steady(self) -> Iterator[None]:
@@ -99,8 +98,8 @@ class Entries(ScrollView):
 
     def _changed(self, entry: Entry) -> None:
         if entry in self.entries:
-            with self.steady():
-                self._window.column.unsettle(self.entries.index(entry))
+            self._window.changed(self.entries.index(entry))
+            self._show()
 
     # Where the reader is
 
