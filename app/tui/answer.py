@@ -136,6 +136,11 @@ class Answer(Entry):
         self._show_thought = shown
         self.changed()
 
+    @property
+    def at_hand(self) -> bool:
+        """Laying it out costs little: it grows, or it is near the view."""
+        return self._page is not None
+
     def forget(self) -> None:
         """Nobody needs its rows for now."""
         super().forget()

@@ -64,6 +64,11 @@ class Entry:
             self._branch = branch
             self.changed()
 
+    @property
+    def at_hand(self) -> bool:
+        """Laying it out costs little."""
+        return True
+
     def changed(self) -> None:
         """Its rows are no longer right."""
         self._lines = None

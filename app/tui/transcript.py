@@ -142,7 +142,7 @@ class Transcript(Entries):
 
     def choose(self, message: Said | None) -> None:
         """Make a message current, and show its beginning; or none, and go to the end."""
-        self.current = message
+        self.mark(message)
         if message is None:
             self.to_end()
         else:
@@ -158,8 +158,7 @@ class Transcript(Entries):
         elif act in ("previous", "next") and entry is not None and entry.message_id is not None:
             self.post_message(self.Step(entry.message_id, -1 if act == "previous" else 1))
         elif isinstance(entry, Question | Answer):
-            self.current = entry
-            self.refresh()
+            self.mark(entry)
 
 
 def _entry(message: ChatMessage, markers: Markers, show_origins: bool) -> Said:

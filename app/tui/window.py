@@ -63,6 +63,24 @@ class Window:
         self._drawn &= set(entries)
         self.end()
 
+    def insert(self, at: int, entry: Entry) -> None:
+        """Add an entry before the one at `at`."""
+        with self.steady():
+            self.column.insert(at, entry)
+            self.column.settle(at)
+
+    def remove(self, at: int) -> None:
+        """Take an entry out."""
+        with self.steady():
+            self.column.remove(at)
+
+    def changed(self, at: int) -> None:
+        """An entry has changed."""
+        with self.steady():
+            self.column.unsettle(at)
+            if self.column.entries[at].at_hand:
+                self.column.settle(at)
+
     def end(self) -> None:
         """Go to the end, and follow it."""
         self.following = True
