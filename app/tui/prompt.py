@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from rich.style import Style
-from rich.text import Text
 from textual import events
 from textual.binding import Binding
 from textual.content import Content
@@ -18,9 +16,9 @@ from textual.widgets.text_area import Edit, EditResult, Location
 
 from app.commands import BY_NAME, key_name
 from app.display import neutralise
-from app.tui import completion, palette
+from app.tui import completion
+from app.tui.chips import ChipArea
 from app.tui.completion import Source
-from app.tui.pastes import Pastes
 from app.tui.popup import Popup
 from app.tui.recall import Recall
 
@@ -44,10 +42,9 @@ ACTIONS = {
     if isinstance(binding, Binding)
     for key in binding.key.split(",")
 }
-CHIP = Style(color=palette.ACCENT, bgcolor=palette.RAISED, italic=True)
 
 
-class Prompt(TextArea):
+class Prompt(ChipArea):
     """Grows with what is typed, up to eight lines and half the screen.
 
     Attributes:
@@ -77,7 +74,6 @@ class Prompt(TextArea):
     def __init__(self, sources: Mapping[str, Source] | None = None) -> None:
         super().__init__(soft_wrap=True, tab_behavior="focus", placeholder="Ask something, or / for commands")
         self.sources = dict(sources or {})
-        self._pastes = Pastes()
         self._recall = Recall()
         self._popup = Popup(self._complete)
         self._sent = ""
@@ -90,16 +86,6 @@ class Prompt(TextArea):
     def remember(self, texts: Iterable[str]) -> None:
         """What Up recalls: earlier questions, the latest last."""
         self._recall = Recall(texts)
-
-    @property
-    def message(self) -> str:
-        """What is written, with folded pastes in full."""
-        return self._pastes.unfold(self.text)
-
-    @property
-    def selected_text(self) -> str:
-        """What is selected, with folded pastes in full."""
-        return self._pastes.unfold(super().selected_text)
 
     def accept(self) -> None:
         """What was sent is taken: it can be recalled, and the box holds what was typed since."""
@@ -143,13 +129,6 @@ class Prompt(TextArea):
         most = max(min(ROWS, viewport.height // 2 - frame), 1)
         return min(super().get_content_height(container, viewport, width), most)
 
-    def get_line(self, line_index: int) -> Text:
-        """A line, its chips marked."""
-        line = super().get_line(line_index)
-        for start, end in self._pastes.chips(line.plain):
-            line.stylize(CHIP, start, end)
-        return line
-
     def render_line(self, y: int) -> Strip:
         """Nothing where there is no room: TextArea cannot break its placeholder to no width at all."""
         return super().render_line(y) if self.content_size.width else Strip.blank(0)
@@ -171,7 +150,7 @@ class Prompt(TextArea):
             self.insert("\n")
         elif event.key == UNFOLD:
             self._take(event)
-            self._unfold()
+            self.unfold()
         elif event.key == "escape" and self.dismiss():
             self._take(event)
         elif event.key == "ctrl+d" and not self.text:
@@ -181,12 +160,6 @@ class Prompt(TextArea):
             # A binding would wait its turn, and letters typed after it would be taken in before it.
             self._take(event)
             await self.run_action(ACTIONS[event.key])
-
-    async def _on_paste(self, event: events.Paste) -> None:
-        # Before TextArea's own handler, which would draw control codes as they are.
-        # Terminals paste line ends as carriage returns.
-        text = neutralise(event.text.replace("\r\n", "\n").replace("\r", "\n"))
-        event.text = self._pastes.fold(text, among=self.text)
 
     def _enter(self) -> None:
         row, column = self.cursor_location
@@ -227,49 +200,13 @@ class Prompt(TextArea):
         event.stop()
         event.prevent_default()
 
-    # Chips
+    # Completions
 
     def edit(self, edit: Edit) -> EditResult:
-        """Every change comes through here: a chip is changed as a whole or not at all."""
-        (top, start), (bottom, end) = edit.top, edit.bottom
-        empty = edit.top == edit.bottom
-        for first, last in self._pastes.chips(self.document[top]):
-            if first < start < last:
-                start = last if empty else first
-        for first, last in self._pastes.chips(self.document[bottom]):
-            if first < end < last:
-                end = last
-        edit.from_location, edit.to_location = (top, start), (bottom, end)
+        """Every change comes through here, and is completed at once: the next key may be Enter."""
         result = super().edit(edit)
         self._offer()
         return result
-
-    def undo(self) -> None:
-        """Take a change back."""
-        self._leave_the_end()
-        super().undo()
-
-    def redo(self) -> None:
-        """Make it again."""
-        self._leave_the_end()
-        super().redo()
-
-    def _leave_the_end(self) -> None:
-        # TextArea moves the cursor last, and fails if its line is gone by then.
-        self.move_cursor((0, 0))
-
-    def _unfold(self) -> None:
-        """Write the paste at the cursor out, or the last one before it."""
-        row, column = self.cursor_location
-        before = [span for span in self._pastes.chips(self.document[row]) if span[0] <= column]
-        if not before:
-            self.notify("There is no folded paste before the cursor in this line.", markup=False)
-            return
-        start, end = max(before)
-        text = self._pastes.unfold(self.document[row][start:end])
-        self.replace(text, (row, start), (row, end), maintain_selection_offset=False)
-
-    # Completions
 
     def on_text_area_changed(self) -> None:
         """What is written became another text as a whole."""

@@ -306,8 +306,12 @@ async def test_undo_of_a_long_text_that_was_typed_in_one_go() -> None:
         await person.pilot.pause()
         await person.press("ctrl+z")
         assert person.prompt.text == ""
+        await person.press("ctrl+z")
         await person.press("ctrl+y")
         assert person.prompt.text.count("x") == 30
+        end = person.prompt.cursor_location
+        await person.press("ctrl+y")
+        assert person.prompt.cursor_location == end == (29, 1)
 
 
 @pytest.mark.parametrize("sent", ["\n", "\x1b\r", "\x1b\n", "\x1b[13;2u", "\x1b[13;3u", "\x1b[27;2;13~"])
