@@ -148,14 +148,26 @@ async def test_a_source_that_does_not_fit_shows_its_reason_and_is_not_chosen(sto
         assert person.app.results == [None]
 
 
-async def test_a_model_that_cannot_be_loaded_says_why(stock: Stock) -> None:
+async def test_a_folder_that_cannot_be_loaded_says_why(stock: Stock) -> None:
+    stock.here = [Installed("/models/odd", "odd", "folder", problem="It asks to run code.")]
+    async with stage() as person:
+        await person.open(models(stock))
+        await shows(person, "/models/odd. It asks to run code.")
+        await person.press("enter")
+        await shows(person, "It asks to run code.")
+        assert person.app.results == []
+
+
+async def test_a_damaged_model_of_the_hub_can_be_fetched_again(stock: Stock) -> None:
     async with stage() as person:
         await person.open(models(stock))
         await shows(person, "Broken")
-        await person.type("brok")
+        await person.type("broken")
         await person.press("enter")
-        await shows(person, "Its weights are damaged.")
-        assert person.app.results == []
+        await shows(person, "Its weights are damaged.\n 2.0 GB to download.")
+        await person.press("enter")
+        await until(person, lambda: stock.pull is not None)
+        assert stock.pull.refs == ("org/Broken",)
 
 
 async def test_a_repository_is_asked_for_shown_with_its_need_and_only_then_downloaded(stock: Stock) -> None:
