@@ -165,7 +165,7 @@ class Models(Asking[Pick]):
             case Installed(kind="hub") as model:  # what is damaged or not whole is fetched again
                 self._look_up(model.ref, model.problem)
             case Installed() as model:
-                self.say(model.problem)
+                self.app.push_screen(Question(model.name, [model.problem], [Answer("Back", False)]))
             case Offer() as pair:
                 self._confirm(pair.target.name, pair.sentences(self._stock.memory), pair.refs)
             case Ask(ref=ref):

@@ -141,9 +141,10 @@ async def test_a_source_that_does_not_fit_shows_its_reason_and_is_not_chosen(sto
         await person.press("up")
         await shows(person, "Its tokens are others: id 5 is 'a' in the target and 'b' in the draft.")
         await person.press("enter")
+        await shows(person, "› Back")
         assert person.app.results == []
-        await person.press("escape")
-        await shows(person, "Big-7B")
+        await person.press("enter", "escape")
+        await shows(person, "Find, or org/name")
         await person.press("escape")
         assert person.app.results == [None]
 
@@ -272,8 +273,9 @@ async def test_it_works_on_a_tiny_screen(stock: Stock) -> None:
         await person.press("enter")
         await shows(person, "lookup")
         await person.press("up")
-        await shows(person, "Its tokens are others")
-        await person.press("down", "enter")
+        await person.press("enter")
+        await shows(person, "Its tokens are others: id 5 is 'a' in the target and 'b' in the draft.")
+        await person.press("escape", "down", "enter")
         assert person.app.results == [Pick("org/Big-7B", "lookup")]
 
 
@@ -293,7 +295,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "home"
 
 
-@pytest.mark.parametrize("size", [(80, 24), TINY])
+@pytest.mark.parametrize("size", [(80, 24), (40, 12), TINY])
 async def test_the_first_start_offers_a_pair_and_nothing_is_downloaded_unless_chosen(
     stock: Stock, home: Path, size: tuple[int, int]
 ) -> None:
@@ -303,7 +305,12 @@ async def test_the_first_start_offers_a_pair_and_nothing_is_downloaded_unless_ch
     async with stage(size=size) as person:
         await person.open(asked)
         await shows(person, "Stay with")
-        await person.press("down", "enter")
+        await person.press("down")
+        for _ in range(9):
+            await person.press("pagedown")
+        await shows(person, "decodes plainly and says so.")
+        await shows(person, "› Qwen2.5 7B")
+        await person.press("enter")
         assert person.app.results == [stock.offered[0]]
     assert stock.pull is None
 
