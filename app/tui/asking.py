@@ -20,7 +20,7 @@ class Asking(Sheet[Result]):
 
     DEFAULT_CSS = """
     Asking #said { max-height: 5; }
-    Asking.-tiny #said { max-height: 3; }
+    Asking.-tiny #said { max-height: 4; }
     """
 
     @dataclass

@@ -129,7 +129,7 @@ class Models(Asking[Pick]):
             reference = Reference.parse(text)
         except ModelError:
             return None
-        here = {model.ref for model in self._models or ()}
+        here = {model.ref for model in self._models or () if not model.problem}
         return text if reference.kind == "hub" and text not in here else None
 
     def about(self, item: Item | None) -> str:
@@ -159,13 +159,13 @@ class Models(Asking[Pick]):
                 else:
                     self._fetch(*pull.refs)
                 self._watch()
-            case Installed(part=part, ref=ref) if part:
-                self._look_up(ref)
             case Installed() as model if not model.problem:
                 sheet = Sources(self._stock, model, self._models or [], self._settings)
                 self.app.push_screen(sheet, lambda draft: self._picked(model, draft))
+            case Installed(kind="hub") as model:  # what is damaged or not whole is fetched again
+                self._look_up(model.ref, model.problem)
             case Installed() as model:
-                self.say(model.problem)
+                self.app.push_screen(Question(model.name, [model.problem], [Answer("Back", False)]))
             case Offer() as pair:
                 self._confirm(pair.target.name, pair.sentences(self._stock.memory), pair.refs)
             case Ask(ref=ref):
@@ -175,12 +175,12 @@ class Models(Asking[Pick]):
         if draft is not None:
             self.dismiss(Pick(model.ref, draft))
 
-    def _look_up(self, ref: str) -> None:
-        self.say(f"Asking the hub for {ref}.")
-        self.ask(lambda: self._stock.prospect(ref), self._plan)
+    def _look_up(self, ref: str, problem: str = "") -> None:
+        def plan(found: Prospect) -> None:
+            self._confirm(ref, [*filter(None, [problem]), *self._stock.sentences(found)], (ref,))
 
-    def _plan(self, found: Prospect) -> None:
-        self._confirm(found.ref, self._stock.sentences(found), (found.ref,))
+        self.say(f"Asking the hub for {ref}.")
+        self.ask(lambda: self._stock.prospect(ref), plan)
 
     def _confirm(self, title: str, sentences: Sequence[str], refs: tuple[str, ...]) -> None:
         answers = [Answer("Download", True), Answer("Not now", False)]

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from app.settings import Settings
 from app.tui.asking import Asking
 from app.tui.menu import Item
+from app.tui.question import Answer, Question
 from models.installed import Installed
 from models.sources import Source
 from models.stock import Stock
@@ -58,6 +59,9 @@ class Sources(Asking[str]):
         return source.reason or " ".join(filter(None, (source.note, needs)))
 
     def choose(self, item: Item) -> None:
-        """A source that fits; of another the reason stays on the screen."""
-        if not item.value.reason:
-            self.dismiss(item.value.draft)
+        """A source that fits; of another the whole reason, also where the screen is small."""
+        source: Source = item.value
+        if source.reason:
+            self.app.push_screen(Question(source.name, [source.reason], [Answer("Back", False)]))
+        else:
+            self.dismiss(source.draft)

@@ -141,21 +141,34 @@ async def test_a_source_that_does_not_fit_shows_its_reason_and_is_not_chosen(sto
         await person.press("up")
         await shows(person, "Its tokens are others: id 5 is 'a' in the target and 'b' in the draft.")
         await person.press("enter")
+        await shows(person, "› Back")
         assert person.app.results == []
-        await person.press("escape")
-        await shows(person, "Big-7B")
+        await person.press("enter", "escape")
+        await shows(person, "Find, or org/name")
         await person.press("escape")
         assert person.app.results == [None]
 
 
-async def test_a_model_that_cannot_be_loaded_says_why(stock: Stock) -> None:
+async def test_a_folder_that_cannot_be_loaded_says_why(stock: Stock) -> None:
+    stock.here = [Installed("/models/odd", "odd", "folder", problem="It asks to run code.")]
+    async with stage() as person:
+        await person.open(models(stock))
+        await shows(person, "/models/odd. It asks to run code.")
+        await person.press("enter")
+        await shows(person, "It asks to run code.")
+        assert person.app.results == []
+
+
+async def test_a_damaged_model_of_the_hub_can_be_fetched_again(stock: Stock) -> None:
     async with stage() as person:
         await person.open(models(stock))
         await shows(person, "Broken")
-        await person.type("brok")
+        await person.type("broken")
         await person.press("enter")
-        await shows(person, "Its weights are damaged.")
-        assert person.app.results == []
+        await shows(person, "Its weights are damaged.\n 2.0 GB to download.")
+        await person.press("enter")
+        await until(person, lambda: stock.pull is not None)
+        assert stock.pull.refs == ("org/Broken",)
 
 
 async def test_a_repository_is_asked_for_shown_with_its_need_and_only_then_downloaded(stock: Stock) -> None:
@@ -260,8 +273,9 @@ async def test_it_works_on_a_tiny_screen(stock: Stock) -> None:
         await person.press("enter")
         await shows(person, "lookup")
         await person.press("up")
-        await shows(person, "Its tokens are others")
-        await person.press("down", "enter")
+        await person.press("enter")
+        await shows(person, "Its tokens are others: id 5 is 'a' in the target and 'b' in the draft.")
+        await person.press("escape", "down", "enter")
         assert person.app.results == [Pick("org/Big-7B", "lookup")]
 
 
@@ -281,7 +295,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "home"
 
 
-@pytest.mark.parametrize("size", [(80, 24), TINY])
+@pytest.mark.parametrize("size", [(80, 24), (40, 12), TINY])
 async def test_the_first_start_offers_a_pair_and_nothing_is_downloaded_unless_chosen(
     stock: Stock, home: Path, size: tuple[int, int]
 ) -> None:
@@ -291,7 +305,12 @@ async def test_the_first_start_offers_a_pair_and_nothing_is_downloaded_unless_ch
     async with stage(size=size) as person:
         await person.open(asked)
         await shows(person, "Stay with")
-        await person.press("down", "enter")
+        await person.press("down")
+        for _ in range(9):
+            await person.press("pagedown")
+        await shows(person, "decodes plainly and says so.")
+        await shows(person, "› Qwen2.5 7B")
+        await person.press("enter")
         assert person.app.results == [stock.offered[0]]
     assert stock.pull is None
 
