@@ -184,6 +184,21 @@ class Desk:
         self.worker.switch(replace(self.worker.settings, model=model, draft=draft))
         return f"Loading {model}, draft {draft}. The chat stays."
 
+    def let_go(self) -> None:
+        """Close the worker, so that its memory is free.
+
+        Raises:
+            SpecError: an answer is under way.
+        """
+        self._need_quiet()
+        self.worker.close()
+        self.loaded = False
+
+    def employ(self) -> None:
+        """Load again what the worker that was let go had."""
+        self.worker = self.worker.successor()
+        self.worker.start()
+
     # Chats
 
     def new(self) -> None:
@@ -220,7 +235,7 @@ class Desk:
 
     def be_ready(self, event: Ready) -> None:
         """A model is there: what waits for it is asked."""
-        if not self.loaded:  # later on, the person may have chosen
+        if self.reports.context_limit is None:  # later on, the person may have chosen
             self.context_full = event.context_full
         self.loaded = True
         self.failure = None

@@ -149,6 +149,10 @@ class Worker:
         if self._started:
             self._thread.join()
 
+    def successor(self) -> Worker:
+        """Another worker that will load what this one had; for when this one is closed."""
+        return Worker(self._load, self._settings)
+
     @property
     def alive(self) -> bool:
         """The thread runs."""
