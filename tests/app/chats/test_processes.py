@@ -18,10 +18,9 @@ STREAM = """
 from app.chats.recorder import Recorder
 import sys, time
 from pathlib import Path
+from kept import begin
 recorder = Recorder(Path(sys.argv[1]), print)
-chat = recorder.create("Streaming")
-question = recorder.add(chat.id, parent=None, role="user", text="Count.")
-answer = recorder.add(chat.id, parent=question.id, role="assistant", text="", state="streaming")
+_, _, answer = begin(recorder)
 text, began = "", time.monotonic()
 for number in range(100_000):
     text += f"{number} "
@@ -54,7 +53,7 @@ def start() -> Iterator[Callable[..., subprocess.Popen[str]]]:
         process = subprocess.Popen(
             [sys.executable, "-c", program, *map(str, arguments)],
             cwd=ROOT,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            env={**os.environ, "PYTHONPATH": os.pathsep.join((str(ROOT), str(ROOT / "tests")))},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -83,7 +82,7 @@ def test_a_killed_process_leaves_its_answer_interrupted_and_at_most_a_second_is_
     last = int((line + writer.stdout.read()).split()[-1])
 
     (question, answer) = witness.messages(chat.id)  # also for whoever had the store open before
-    assert (question.text, answer.state) == ("Count.", "interrupted")
+    assert (question.text, answer.state) == ("Why?", "interrupted")
     again = Store.open(path)
     assert again.messages(chat.id) == [question, answer]
     assert answer.pieces == (("plain", answer.text),)
