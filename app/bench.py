@@ -23,6 +23,7 @@ from mlx_spec.options import EngineOptions
 if TYPE_CHECKING:
     from bench.findings import Findings
     from bench.options import Options
+    from bench.prompts import PromptSet
     from bench.prompts.entry import Prompt
     from bench.record import Record
 
@@ -33,7 +34,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("--quick", action="store_true", help="in less than two minutes; intervals are wide")
     add("--ks", metavar="K,K", help="draft tokens a round to sweep; 0 and auto are always among them")
     add("--sources", metavar="SOURCE,SOURCE", help="draft sources to sweep (default: that of --draft)")
-    add("--prompts", type=Path, metavar="FILE", help="your own prompts instead of the built-in ones")
+    own = parser.add_mutually_exclusive_group()
+    own.add_argument("--prompts", type=Path, metavar="FILE", help="your own prompts, not the built-in ones")
+    history = "the first questions of your N latest chats; reports have their checksums and no text"
+    own.add_argument("--from-history", type=int, metavar="N", help=history)
     add("--count", type=int, metavar="N", help="prompts at most, evenly from all classes; 0 takes all (24)")
     add("--repeats", type=int, default=1, metavar="N", help="blocks of each prompt (default: 1)")
     add("--tokens", type=int, metavar="N", help="tokens of an answer at most (default: 64)")
@@ -85,10 +89,9 @@ def _measure(args: argparse.Namespace, given: config.Given) -> int:
     for warning in [*settings.warnings, *unused, *_idle(args)]:
         tell("warning", warning)
 
-    from bench import prompts as sets
     from bench.run import Seams, run
 
-    prompts = sets.read(args.prompts) if args.prompts else sets.builtin()
+    prompts = _prompts(args)
     status = Status(sys.stderr)
     stop = threading.Event()
     try:
@@ -117,6 +120,17 @@ def _measure(args: argparse.Namespace, given: config.Given) -> int:
     if options.folder and record.samples:
         tell("warning", f"Stopped early. Go on with it: {_resuming(options.folder)}")
     return INTERRUPTED
+
+
+def _prompts(args: argparse.Namespace) -> PromptSet:
+    from bench import prompts as sets
+
+    if args.from_history is not None:
+        from app.chats.asked import asked
+        from models.locations import chats_file
+
+        return asked(chats_file(), args.from_history, lambda sentence: tell("note", sentence))
+    return sets.read(args.prompts) if args.prompts else sets.builtin()
 
 
 def _load(settings: Settings, options: Options, status: Status) -> Any:
@@ -164,11 +178,12 @@ def _options(args: argparse.Namespace, settings: Settings) -> Options:
     """
     from bench.options import MOST_REPEATS, PROMPTS, Options
 
-    least = {"count": 0, "repeats": 1, "tokens": 12}
+    least = {"count": 0, "repeats": 1, "tokens": 12, "from_history": 1}
     for name, bound in least.items():
         value = getattr(args, name)
         if value is not None and value < bound:
-            raise UsageError(f"--{name} must be at least {bound}, not {value}.", "Choose more.")
+            flag = name.replace("_", "-")
+            raise UsageError(f"--{flag} must be at least {bound}, not {value}.", "Choose more.")
     if args.repeats > MOST_REPEATS:
         raise UsageError(f"--repeats must be at most {MOST_REPEATS}, not {args.repeats}.", "Choose fewer.")
     for name in ("out", "resume"):
@@ -184,7 +199,7 @@ def _options(args: argparse.Namespace, settings: Settings) -> Options:
         quick=args.quick,
         ks=None if args.ks is None else _ks(args.ks),
         sources=sources,
-        prompts=PROMPTS if args.count is None else args.count,
+        prompts=(args.from_history or PROMPTS) if args.count is None else args.count,
         repeats=args.repeats,
         tokens=args.tokens,
         seed=settings.seed or 0,

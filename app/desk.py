@@ -7,22 +7,22 @@ hands it the engine's events and shows what the conversation is then.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 from app.chats.conversation import GOES_ON, Conversation
 from app.chats.records import Attachment, ChatInfo, ChatMessage, MessageState
 from app.chats.store import new_message_id
-from app.events import Emitted, Event, Failed, Finished, Measured, Ready, Retuned, Snapshot, Started
+from app.events import Emitted, Event, Failed, Finished, Ready
 from app.files.prompt import prompt_of
+from app.files.search import CopySearch
 from app.files.tray import Tray
-from app.rounds import RoundLog
+from app.reports import Reports
 from app.shelf import Shelf
 from app.template import Message
-from app.timeline import Timeline
 from app.worker import Worker
 from mlx_spec.errors import SpecError
 
+LAST_COPIES = 2.0  # seconds that the end waits for what the last answer copied
 STATES: dict[str, MessageState] = {"interrupt": "stopped", "length": "cut", "error": "failed"}
 
 
@@ -50,10 +50,7 @@ class Desk:
         context_full: what to do when the context is full: stop or drop.
         loaded: there is a model that answers.
         failure: why there is none, or None.
-        names: of the target and the draft source, for people.
-        snapshot: the engine's latest numbers, or None.
-        rounds: the latest rounds, to be stepped through.
-        timeline: K and speedup over the session.
+        reports: what the engine told.
     """
 
     def __init__(self, worker: Worker, shelf: Shelf) -> None:
@@ -65,12 +62,8 @@ class Desk:
         self.context_full = "stop"
         self.loaded = False
         self.failure: Failed | None = None
-        self._opener = ""
-        self._tokens: list[int] = []  # of the answer under way
-        self.snapshot: Snapshot | None = None
-        self.rounds = RoundLog()
-        self.timeline = Timeline()
-        self.names = ("", "")
+        self.reports = Reports()
+        self._copies = CopySearch()
         self._requested = False
 
     # Asking
@@ -138,7 +131,7 @@ class Desk:
             )
         if last[0].text and last[0].role == "assistant":
             self.shelf.progress(self.conversation.go_on())
-            self._tokens = list((last[0].stats or {}).get("tokens", ()))
+            self.reports.expect((last[0].stats or {}).get("tokens", ()))
             self._request()
         else:
             self._begin()
@@ -181,6 +174,16 @@ class Desk:
             raise SpecError(f"There is no branch {way} this one.", "")
         self.shelf.stand(self.conversation.head)
 
+    def switch(self, model: str, draft: str) -> str:
+        """Load another pair in the place of this one; the chat stays. Returns what happens.
+
+        Raises:
+            SpecError: an answer is under way.
+        """
+        self._need_quiet()
+        self.worker.switch(replace(self.worker.settings, model=model, draft=draft))
+        return f"Loading {model}, draft {draft}. The chat stays."
+
     # Chats
 
     def new(self) -> None:
@@ -216,45 +219,21 @@ class Desk:
     # Events of the engine
 
     def be_ready(self, event: Ready) -> None:
-        """The model is there: what waits for it is asked."""
+        """A model is there: what waits for it is asked."""
         if not self.loaded:  # later on, the person may have chosen
             self.context_full = event.context_full
         self.loaded = True
-        self.snapshot = event.snapshot
         self.failure = None
-        self.names = (event.model, event.draft)
+        self.reports.take(event)
         if self.busy and not self._requested:
             self._request()
-
-    def retune(self, event: Retuned) -> None:
-        """The target has another draft source, or K."""
-        self.names = (self.names[0], event.draft)
-        self.snapshot = event.snapshot
-
-    def measure(self, event: Measured) -> None:
-        """The backend was measured."""
-        self.snapshot = event.snapshot
-
-    def start(self, event: Started) -> None:
-        """The answer begins; what its prompt opened belongs to it."""
-        self._opener = event.markers.opener
-        self.rounds.begin()
-        self.timeline.begin()
 
     def hear(self, rounds: Sequence[Emitted]) -> None:
         """The answer gets longer."""
         answer = self.conversation.under_way
         if answer is None or not rounds:
             return
-        self.snapshot = rounds[-1].snapshot
-        for event in rounds:
-            self.rounds.add(event.round)
-            self.timeline.add(event.round, event.snapshot)
-        self._tokens += (token for event in rounds for token in event.round.tokens)
-        pieces = [piece for event in rounds for piece in event.round.pieces]
-        if pieces and not answer.text and self._opener:
-            pieces.insert(0, ("prompt", self._opener))
-        self.conversation.say(pieces)
+        self.conversation.say(self.reports.hear(rounds, first=not answer.text))
         self.shelf.progress(self.conversation.message(answer.id))
 
     def finish(self, event: Finished) -> Question | None:
@@ -269,6 +248,14 @@ class Desk:
             self._settle(STATES.get(event.reason, "done"), event.reason)
         self._next()
         return back
+
+    def copies(self, patience: float = 0.0) -> list[ChatMessage]:
+        """Answers of which it is known by now what they copied from files; see `CopySearch.found`."""
+        found = self._copies.found(patience)
+        for answer in found:
+            if answer.spans and self.conversation.annotate(answer):
+                self.shelf.settle(answer)
+        return found
 
     def fail(self, event: Failed) -> list[Question]:
         """The answer failed, or the model. What nobody answered is returned, in order."""
@@ -297,6 +284,8 @@ class Desk:
             # A question without an answer is not taken back: nobody is there to have it.
             state = STATES.get(reason, "done") if answer and answer.text else "interrupted"
             self._settle(state, reason)
+        self.copies(LAST_COPIES)
+        self._copies.close()
 
     # Inside
 
@@ -310,12 +299,13 @@ class Desk:
 
     def _begin(self) -> None:
         self.shelf.add(self.conversation.answer())
-        self._tokens, self._requested = [], False
+        self.reports.expect()
+        self._requested = False
         if self.loaded:
             self._request()
 
     def _request(self) -> None:
-        self._opener, self._requested = "", True
+        self._requested = True
         self.worker.answer(self.request(), self.context_full)
 
     def request(self) -> list[Message]:
@@ -325,30 +315,16 @@ class Desk:
             for message in self.conversation.path
             if message.text
         ]
-        return [*messages[:-1], replace(messages[-1], tokens=tuple(self._tokens))]
+        return [*messages[:-1], replace(messages[-1], tokens=tuple(self.reports.tokens))]
 
     def _settle(self, state: MessageState, reason: str) -> ChatMessage:
-        answer = replace(self.conversation.settle(state), stats=self._stats(state, reason))
+        answer = replace(self.conversation.settle(state), stats=self.reports.stats(state, reason))
         self.conversation.annotate(answer)
         self.shelf.settle(answer)
+        self._copies.look(answer, self.conversation.files())
         settings = self.worker.settings
         self.shelf.answered_by(settings.model, settings.draft)
         return answer
-
-    def _stats(self, state: MessageState, reason: str) -> dict[str, Any]:
-        """What is kept of an answer's numbers."""
-        model, draft = self.names
-        stats: dict[str, Any] = {"finish_reason": reason, "model": model, "draft": draft}
-        if state in GOES_ON:
-            stats["tokens"] = self._tokens
-        if (now := self.snapshot) is not None:
-            stats |= {
-                name: getattr(now, name)
-                for name in ("tok_s", "ttft_s", "completion_tokens", "acceptance_rate", "acceptance_length")
-            }
-            verdict = now.verdict and {k: v for k, v in asdict(now.verdict).items() if k != "facts"}
-            stats["verdict"] = verdict
-        return stats
 
     def _withdraw(self) -> Question | None:
         gone = self.conversation.withdraw()

@@ -10,11 +10,12 @@ from typing import Literal
 from app.display import neutralise
 from mlx_spec.events import Round, Token
 
-Fate = Literal["accepted", "rejected", "fell", "token"]
-MARKS: dict[Fate, str] = {"accepted": "✓", "rejected": "✗", "fell": "·", "token": "▸"}
+Fate = Literal["accepted", "rejected", "again", "fell", "token"]
+MARKS: dict[Fate, str] = {"accepted": "✓", "rejected": "✗", "again": "↻", "fell": "·", "token": "▸"}
 MEANINGS: dict[Fate, str] = {
     "accepted": "accepted",
     "rejected": "rejected",
+    "again": "too near to tell, so a plain step decided",
     "fell": "fell with the one before",
     "token": "the target's own",
 }
@@ -35,6 +36,7 @@ class Entry:
         steps: 1, or how many plain steps.
         before: the end of the answer's text before it.
         text: what it released.
+        start, end: characters of the answer, as the model wrote it, between which that stands.
         round: None of plain steps.
     """
 
@@ -43,6 +45,8 @@ class Entry:
     steps: int
     before: str
     text: str
+    start: int
+    end: int
     round: Round | None
 
 
@@ -92,12 +96,14 @@ class RoundLog:
         self._answer = 0
         self._number = 0
         self._text = ""
+        self._length = 0
 
     def begin(self) -> None:
         """An answer begins."""
         self._answer += 1
         self._number = 0
         self._text = ""
+        self._length = 0
 
     def add(self, news: Round) -> None:
         """Take note of a round of the answer that began last."""
@@ -105,15 +111,30 @@ class RoundLog:
             return
         self.news += 1
         self._number += 1
+        start = self._length
+        self._length += len(news.text)
         last = self.entries[-1] if self.entries else None
         if not news.k and last and last.answer == self._answer and not last.round:
             text = (last.text + news.text)[-self.LONGEST :]
-            self.entries[-1] = replace(last, steps=last.steps + 1, text=text)
+            self.entries[-1] = replace(last, steps=last.steps + 1, text=text, end=self._length)
         else:
+            played = news if news.k else None
             self.entries.append(
-                Entry(self._answer, self._number, 1, self._text, news.text, news if news.k else None)
+                Entry(self._answer, self._number, 1, self._text, news.text, start, self._length, played)
             )
         self._text = (self._text + news.text)[-self.BEFORE :]
+
+    def find(self, answer: int, offset: int) -> int | None:
+        """Index of the entry that wrote a character of an answer; None if it was forgotten or never was.
+
+        Args:
+            answer: from 1, as `begin` counts.
+            offset: of the character in the text of all its rounds.
+        """
+        for index, entry in enumerate(self.entries):
+            if entry.answer == answer and entry.start <= offset < entry.end:
+                return index
+        return None
 
 
 def shown_p(p: float | None) -> str:
@@ -156,7 +177,9 @@ def token_lines(entry: Entry) -> Iterator[Line]:
         return
     details, accepted = entry.round.details, entry.round.accepted
     for i, each in enumerate(details.drafted):
-        fate: Fate = "accepted" if i < accepted else "rejected" if i == accepted else "fell"
+        fate: Fate = "accepted" if i < accepted else "fell"
+        if i == accepted:  # only strict exactness corrects a token into itself
+            fate = "again" if each.id == details.token.id else "rejected"
         yield Line(fate, visible(each.text), each.p, each.q, _other(each, each.preferred))
     yield Line(
         "token", visible(details.token.text), details.token.p, None, _other(details.token, details.preferred)

@@ -9,7 +9,11 @@ from app.desk import Desk
 from app.errors import UsageError
 from app.files.names import unquoted
 from app.files.tray import told
+from app.handover import bench
+from app.timeline import words
+from app.why import why
 
+A_TOKEN = 4  # characters, roughly: the tokenizer is on another thread
 Verb = Callable[[Desk, str], str]
 
 
@@ -53,7 +57,12 @@ def _drop(desk: Desk, _: str) -> str:
 
 
 def _attach(desk: Desk, path: str) -> str:
-    return f"Goes with your next question: {told(desk.tray.put(unquoted(path)))}."
+    file = desk.tray.put(unquoted(path))
+    said = f"Goes with your next question: {told(file)}."
+    limit, tokens = desk.reports.context_limit, sum(len(one.text) for one in desk.tray.files) // A_TOKEN
+    if limit is not None and tokens > limit:
+        return f"{said} That is about {tokens:,} tokens, which the context of {limit:,} tokens cannot hold."
+    return said
 
 
 def _detach(desk: Desk, path: str) -> str:
@@ -84,17 +93,14 @@ def _k(desk: Desk, k: str) -> str:
 
 def _draft(desk: Desk, source: str) -> str:
     if not source:
-        return f"The draft source is {desk.names[1] or desk.worker.settings.draft}."
+        return f"The draft source is {desk.reports.draft or desk.worker.settings.draft}."
     desk.worker.retune(draft=source)
     return ""
 
 
 def _bench(desk: Desk, _: str) -> str:
-    settings = desk.worker.settings
-    return (
-        "Quit first, since two models at once would slow each other down. Then run: "
-        f"specchat bench --model {settings.model} --draft {settings.draft}"
-    )
+    command = bench(desk.worker.settings).command
+    return f"Quit first: two models at once would slow each other down. Then: {command}"
 
 
 def _quoted(text: str, most: int = 40) -> str:
@@ -104,8 +110,19 @@ def _quoted(text: str, most: int = 40) -> str:
 
 
 def _why(desk: Desk, _: str) -> str:
-    found = desk.snapshot and desk.snapshot.verdict
-    return found.sentence if found else "Nothing is known of speculation yet: the model is being loaded."
+    now = desk.reports.snapshot
+    return why(now) if now else "Nothing is known of speculation yet: the model is being loaded."
+
+
+def _model(desk: Desk, ref: str) -> str:
+    settings = desk.worker.settings
+    if not ref:
+        return f"The model is {desk.reports.model or settings.model}, the draft source {settings.draft}."
+    return desk.switch(ref, "auto")
+
+
+def _timeline(desk: Desk, _: str) -> str:
+    return "\n".join(words(desk.reports.timeline))
 
 
 VERBS: dict[str, Verb] = {
@@ -132,6 +149,8 @@ VERBS: dict[str, Verb] = {
     "k": _k,
     "draft": _draft,
     "why": _why,
+    "timeline": _timeline,
+    "model": _model,
     "bench": _bench,
 }
 

@@ -14,8 +14,8 @@ import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from app.config import typed
 from app.errors import INTERRUPTED
@@ -37,6 +37,7 @@ from app.events import (
     Warned,
 )
 from app.memory import Memory
+from app.requests import Request, Retune, Switch
 from mlx_spec.errors import SpecError
 
 if TYPE_CHECKING:
@@ -45,26 +46,6 @@ if TYPE_CHECKING:
     from app.settings import Settings
     from app.template import Message
     from mlx_spec.events import FinishReason
-
-
-@dataclass
-class _Request:
-    messages: Sequence[Message]
-    context_full: str
-    stopped: threading.Event = field(default_factory=threading.Event)
-
-
-@dataclass
-class _Retune:
-    changes: dict[str, Any]
-    speculation: bool | None
-    stopped: threading.Event = field(default_factory=threading.Event)
-
-
-@dataclass
-class _Switch:
-    settings: Settings
-    stopped: threading.Event = field(default_factory=threading.Event)
 
 
 class _Interrupted(Exception):
@@ -88,9 +69,9 @@ class Worker:
         self._load = load
         self._settings = settings
         self._k_when_on: int | str = settings.k or "auto"
-        self._requests: queue.SimpleQueue[_Request | _Retune | _Switch | None] = queue.SimpleQueue()
-        self._current: _Request | None = None
-        self._change: _Retune | _Switch | None = None  # that is under way
+        self._requests: queue.SimpleQueue[Request | Retune | Switch | None] = queue.SimpleQueue()
+        self._current: Request | None = None
+        self._change: Retune | Switch | None = None  # that is under way
         self._assistant: Assistant | None = None
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._run, name="engine")
@@ -109,7 +90,7 @@ class Worker:
             messages: the conversation.
             context_full: what to do if it does not fit the context: stop, or drop its oldest turns.
         """
-        self._current = _Request(tuple(messages), context_full)
+        self._current = Request(tuple(messages), context_full)
         self._requests.put(self._current)
 
     @property
@@ -131,7 +112,7 @@ class Worker:
             UsageError: a value is none that the option takes.
         """
         changes = typed({name: text for name, text in (("k", k), ("draft", draft)) if text is not None})
-        self._requests.put(_Retune(changes, speculation))
+        self._requests.put(Retune(changes, speculation))
 
     def switch(self, settings: Settings) -> None:
         """Load another pair in the place of this one, after the answer that runs.
@@ -142,7 +123,7 @@ class Worker:
         Args:
             settings: best made of `settings` with another model and draft.
         """
-        self._requests.put(_Switch(settings))
+        self._requests.put(Switch(settings))
 
     def stop(self) -> None:
         """End the answer that is running or waiting; what was emitted stays. Harmless if there is none.
@@ -179,11 +160,11 @@ class Worker:
                 self.events.append(replace(failed, loading=True))
             while (request := self._next()) is not None and not self._closing.is_set():
                 match request:
-                    case _Request():
+                    case Request():
                         self._serve(request)
-                    case _Retune():
+                    case Retune():
                         self._retune(request)
-                    case _Switch():
+                    case Switch():
                         self._switch(request)
         finally:
             self._free()
@@ -227,7 +208,7 @@ class Worker:
         )
         return None
 
-    def _switch(self, change: _Switch) -> None:
+    def _switch(self, change: Switch) -> None:
         had_one, old, wanted = self._assistant is not None, self._settings, change.settings
         before = Memory.now()
         self.events.append(Switching(wanted.model, wanted.draft, before))
@@ -247,7 +228,7 @@ class Worker:
         elif not self._closing.is_set():
             self.events.append(replace(failed, loading=True))
 
-    def _retune(self, change: _Retune) -> None:
+    def _retune(self, change: Retune) -> None:
         self._change = change
         try:
             self._settings = self._retuned(change)
@@ -259,7 +240,7 @@ class Worker:
         finally:
             self._change = None
 
-    def _retuned(self, change: _Retune) -> Settings:
+    def _retuned(self, change: Retune) -> Settings:
         """Carry the change out, and tell.
 
         Raises:
@@ -268,11 +249,7 @@ class Worker:
         assistant = self._assistant
         if assistant is None:
             raise SpecError("There is no model that could speculate.", "Choose one first.")
-        settings = replace(self._settings, **change.changes)
-        if change.speculation is not None:
-            settings = replace(settings, k=self._k_when_on if change.speculation else 0)
-        if change.speculation and settings.draft == "none":
-            raise SpecError("There is no draft source to speculate with.", "Choose one, such as lookup.")
+        settings = change.applied(self._settings, self._k_when_on)
         assistant.retune(settings, self._progress)
         if settings.draft != self._settings.draft:
             _give_back()
@@ -281,7 +258,7 @@ class Worker:
         self.events.append(Retuned(assistant.draft, settings.k, tuple(assistant.warnings), found))
         return settings
 
-    def _next(self) -> _Request | _Retune | _Switch | None:
+    def _next(self) -> Request | Retune | Switch | None:
         """Wait for a request, and use the time until it comes."""
         if self._assistant is not None and self._may_measure:
             self._measure(self._assistant)
@@ -307,7 +284,7 @@ class Worker:
             raise _Interrupted
         self.events.append(Loading(sentence))
 
-    def _serve(self, request: _Request) -> None:
+    def _serve(self, request: Request) -> None:
         if self._assistant is None:
             self.events.append(Failed("There is no model to answer.", "Quit and start again.", 1))
             return
@@ -316,7 +293,7 @@ class Worker:
         except Exception as error:  # noqa: BLE001 - a failed answer must not end the chat
             self.events.append(Failed.of(error))
 
-    def _answer(self, assistant: Assistant, request: _Request) -> None:
+    def _answer(self, assistant: Assistant, request: Request) -> None:
         def hear() -> None:
             # A stop that came before the engine began is lost on it: say it again.
             if request.stopped.is_set():

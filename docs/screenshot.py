@@ -14,6 +14,7 @@ from textual.pilot import Pilot
 
 from app.assistant import Assistant
 from app.desk import Desk
+from app.offered import first_time
 from app.settings import Settings
 from app.shelf import Shelf
 from app.tui.app import Chat
@@ -48,6 +49,7 @@ async def photograph(app: Chat) -> None:
 
 
 def main() -> None:
+    first_time()  # the offer of a better pair would stand before the chat
     with TemporaryDirectory() as folder:
         shelf = Shelf(Path(folder) / "chats.db")
         worker = Worker(Assistant.load, SETTINGS)

@@ -280,7 +280,11 @@ class Engine:
                 else:
                     self.metrics.spoilt = not self._backend.take(found, complete=probe.done)
                 self._diagnosis.observe(self._controller)
-                self.metrics.verdict = self.verdict
+                self._judge()
+
+    def _judge(self) -> None:
+        """Say anew what speculation does: state and verdict of one moment."""
+        self.metrics.state, self.metrics.verdict = self._controller.state, self.verdict
 
     def _probe(self, known: bool) -> Probe:
         sampler, source = self.sampler(Sampling(), 0), self.source
@@ -309,7 +313,7 @@ class Engine:
             KeyError, TypeError, ValueError, AttributeError: that is damaged.
         """
         self._backend.recall(depths, controller)
-        self.metrics.verdict = self.verdict
+        self._judge()
 
     def learnt(self) -> dict[str, Any]:
         """What was measured and learnt, JSON-ready: `depths` and `controller`."""

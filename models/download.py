@@ -17,8 +17,8 @@ from huggingface_hub.utils import WeakFileLock, build_hf_headers, get_session, h
 from models.amount import in_bytes
 from models.errors import ModelError, ModelMissing
 
-Moved = Callable[[int, int], None]
-"""Is told bytes that are here and bytes in all, after each piece; may raise to end the download there."""
+Moved = Callable[[int, int, int], None]
+"""Is told bytes that are here, bytes in all, and how many came just now; may raise to end it there."""
 
 TRIES = 3  # in a row without a new byte
 PAUSE = 1.0  # seconds between tries
@@ -123,13 +123,13 @@ class Download:
                 for chunk in response.iter_bytes():
                     file.write(chunk)
                     written += len(chunk)
-                    self._report(written)
+                    self._report(written, len(chunk))
 
     def _percent(self, bytes_of_file: int) -> int:
         return 100 * (self._done + bytes_of_file) // max(self._total, 1)
 
-    def _report(self, bytes_of_file: int) -> None:
-        self._moved(self._done + bytes_of_file, self._total)
+    def _report(self, bytes_of_file: int, came: int = 0) -> None:
+        self._moved(self._done + bytes_of_file, self._total, came)
         percent = self._percent(bytes_of_file)
         if percent // 5 != self._told // 5:
             self._told = percent

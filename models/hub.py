@@ -117,7 +117,9 @@ def _config(repository: str, commit: str) -> dict[str, Any] | None:
     return config if isinstance(config, dict) else None
 
 
-def fetch(repository: str, revision: str | None, tell: Tell, moved: Moved = lambda here, total: None) -> Path:
+def fetch(
+    repository: str, revision: str | None, tell: Tell, moved: Moved = lambda here, total, came: None
+) -> Path:
     """The folder of a hub repository's model, downloaded if it is not here or not whole.
 
     Args:

@@ -86,8 +86,9 @@ def installed(also: Iterable[str] = ()) -> list[Installed]:
     for ref in ("builtin", *_converted(), *also):
         if ref not in found and (model := describe(ref)) is not None:
             found[ref] = model
-    for model in _in_hub():
-        found.setdefault(model.ref, model)
+    for home in _folders(hub_dir()):
+        for model in _of_repository(home):
+            found.setdefault(model.ref, model)
     return sorted(found.values(), key=lambda model: (model.ref != "builtin", model.name.lower(), model.ref))
 
 
@@ -95,8 +96,9 @@ def describe(ref: str) -> Installed | None:
     """What the files of a local reference or a fetched repository tell; None if it is not here."""
     try:
         reference = Reference.parse(ref)
-        if reference.kind == "hub":
-            return next((model for model in _in_hub() if model.ref == ref), None)
+        if reference.repository is not None:
+            home = hub_dir() / f"models--{reference.repository.replace('/', '--')}"
+            return next((model for model in _of_repository(home) if model.ref == ref), None)
         path = builtin.find() if reference.kind == "builtin" else reference.path
     except ModelError:
         return None
@@ -179,18 +181,18 @@ def _converted() -> Iterator[str]:
         yield source if Path(source).is_file() else str(folder)
 
 
-def _in_hub() -> Iterator[Installed]:
-    """The hub's cache, with downloads that are not finished. What is no model for mlx-lm is left out."""
-    for home in _folders(hub_dir()):
-        if not (match := re.fullmatch(r"models--([\w.-]+?)--([\w.-]+)", home.name, re.ASCII)):
-            continue
-        repository = f"{match[1]}/{match[2]}"
-        part = sum(file.stat().st_size for file in (home / "blobs").glob("*.part"))
-        there = list(_snapshots(home, repository))
-        for ref, folder in there:
-            yield _of_folder(Installed(ref, match[2], "hub", folder, part=part))
-        if part and not there:
-            yield Installed(repository, match[2], "hub", part=part, problem="Its download is not finished.")
+def _of_repository(home: Path) -> Iterator[Installed]:
+    """What is in the hub's cache of one repository: nothing if it is no model for mlx-lm."""
+    match = re.fullmatch(r"models--([\w.-]+?)--([\w.-]+)", home.name, re.ASCII)
+    if match is None:
+        return
+    repository = f"{match[1]}/{match[2]}"
+    part = sum(_size(file) for file in (home / "blobs").glob("*.part"))
+    there = list(_snapshots(home, repository))
+    for ref, folder in there:
+        yield _of_folder(Installed(ref, match[2], "hub", folder, part=part))
+    if part and not there:
+        yield Installed(repository, match[2], "hub", part=part, problem="Its download is not finished.")
 
 
 def _snapshots(home: Path, repository: str) -> Iterator[tuple[str, Path]]:
@@ -206,6 +208,13 @@ def _snapshots(home: Path, repository: str) -> Iterator[tuple[str, Path]]:
     for ref, folder in there:
         if (folder / "config.json").is_file() and any(folder.glob("model*.safetensors")):
             yield ref, folder
+
+
+def _size(part: Path) -> int:
+    try:
+        return part.stat().st_size
+    except OSError:  # the download that runs has just completed it
+        return 0
 
 
 def _folders(place: Path) -> list[Path]:

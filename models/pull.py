@@ -187,13 +187,15 @@ class Pull:
             with self._lock:
                 self._progress = replace(self._progress, message=sentence)
 
-    def _moved(self, here: int, total: int) -> None:
+    def _moved(self, here: int, total: int, came: int) -> None:
         now = self._clock()
-        self._moves.append((now, here))
+        self._moves.append((now, came))
         while len(self._moves) > 2 and now - self._moves[0][0] > WINDOW:
             self._moves.popleft()
-        (since, first) = self._moves[0]
-        rate = (here - first) / (now - since) if now > since and here > first else None
+        since = self._moves[0][0]
+        # What came up to the first moment came before the time that is counted.
+        bytes_since = sum(came for _, came in self._moves) - self._moves[0][1]
+        rate = bytes_since / (now - since) if now > since and bytes_since else None
         with self._lock:
             state: State = "running" if self._wanted.is_set() else "pausing"
             self._progress = replace(self._progress, state=state, here=here, total=total, rate=rate)

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from mlx_spec.text import first_difference
+from models import vocabulary
 from models.amount import in_bytes
 from models.errors import ModelError
 from models.installed import Installed
@@ -60,6 +62,7 @@ def sources(target: Installed, models: Iterable[Installed]) -> list[Source]:
     )
     none = Source("none", "none", "Plain decoding.", "", alone)
     drafts = list(_drafts(target, (model for model in models if model.ref != target.ref), stood_down))
+    vocabulary.forget()
     fit = sorted((source for source in drafts if not source.reason), key=_weight)
     return [lookup, *fit, none, *(source for source in drafts if source.reason)]
 
@@ -105,11 +108,16 @@ def unfit(target: Installed, table: Vocabulary | None, model: Installed) -> str:
     if table is None or ours is None:
         return "" if table is ours is None and target.family == model.family else _UNTOLD
     if table.fingerprint != ours.fingerprint:
-        return f"Its tokens are others: {first_difference(table, ours)}."
-    wanted = min(target.rows or len(table), len(table))
-    if (rows := min(model.rows or len(ours), len(ours))) < wanted:
+        return f"Its tokens are others: {_difference(table, ours)}."
+    wanted = min(target.rows or table.size, table.size)
+    if (rows := min(model.rows or ours.size, ours.size)) < wanted:
         return f"It knows {rows:,} of the target's {wanted:,} tokens."
     return ""
+
+
+@lru_cache(maxsize=256)
+def _difference(target: Vocabulary, draft: Vocabulary) -> str | None:
+    return first_difference(target, draft)
 
 
 _UNTOLD = "Its files do not tell whether its tokens are the target's."

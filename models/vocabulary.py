@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -17,29 +17,21 @@ _UNUSED = 5  # a GGUF token type: rows that only pad the output
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """A table of tokens.
+    """What is remembered of a table of tokens; the table itself is read when it is asked for.
 
     Attributes:
-        ids: by text.
+        file: that holds it.
         fingerprint: equal for equal tables.
+        size: one more than the largest id.
     """
 
-    ids: dict[str, int] = field(repr=False)
+    file: Path
     fingerprint: str
-
-    @classmethod
-    def of(cls, ids: dict[str, int]) -> Vocabulary:
-        digest = hashlib.sha256()
-        for token, i in sorted(ids.items(), key=lambda entry: entry[1]):
-            digest.update(f"{i}\0{token}\0".encode("utf-8", "surrogatepass"))
-        return cls(ids, digest.hexdigest()[:16])
+    size: int
 
     def get_vocab(self) -> dict[str, int]:
-        """As a tokenizer calls it."""
-        return self.ids
-
-    def __len__(self) -> int:
-        return max(self.ids.values(), default=-1) + 1
+        """Ids by text, under the name that tokenizers have for it."""
+        return _ids(*_version(self.file)) or {}
 
 
 def of_model(path: Path) -> Vocabulary | None:
@@ -50,18 +42,36 @@ def of_model(path: Path) -> Vocabulary | None:
         OSError: it cannot be read.
     """
     file = path / "tokenizer.json" if path.is_dir() else path
-    if not file.is_file():
-        return None
+    return _summary(*_version(file)) if file.is_file() else None
+
+
+def forget() -> None:
+    """Let go of the tables that were read, and remember their fingerprints alone."""
+    _ids.cache_clear()
+
+
+def _version(file: Path) -> tuple[Path, int, int]:
     stat = file.stat()
-    return _read(file, stat.st_size, stat.st_mtime_ns)
+    return file, stat.st_size, stat.st_mtime_ns
 
 
-@lru_cache(maxsize=8)  # tables are large: 150,000 entries are no rarity
-def _read(file: Path, size: int, changed: int) -> Vocabulary | None:
+@lru_cache(maxsize=256)
+def _summary(file: Path, size: int, changed: int) -> Vocabulary | None:
+    ids = _ids(file, size, changed)
+    if ids is None:
+        return None
+    digest = hashlib.sha256()
+    for token, i in sorted(ids.items(), key=lambda entry: entry[1]):
+        digest.update(f"{i}\0{token}\0".encode("utf-8", "surrogatepass"))
+    return Vocabulary(file, digest.hexdigest()[:16], max(ids.values(), default=-1) + 1)
+
+
+@lru_cache(maxsize=2)  # a target's and a draft's: one of 150,000 tokens takes 20 MB
+def _ids(file: Path, size: int, changed: int) -> dict[str, int] | None:
     return _of_gguf(file) if file.suffix.lower() == ".gguf" else _of_json(file, size)
 
 
-def _of_json(file: Path, size: int) -> Vocabulary:
+def _of_json(file: Path, size: int) -> dict[str, int]:
     damaged = ModelError(f"{file} holds no table of tokens.", "Fetch the model again.")
     if size > MAX_TOKENIZER:
         raise ModelError(f"{file} is larger than {MAX_TOKENIZER >> 20} MB.", "Fetch the model again.")
@@ -73,7 +83,7 @@ def _of_json(file: Path, size: int) -> Vocabulary:
         raise damaged from error
     if not ids or not all(isinstance(t, str) and isinstance(i, int) and i >= 0 for t, i in ids.items()):
         raise damaged
-    return Vocabulary.of(ids)
+    return ids
 
 
 def _table(vocab: Any) -> dict[str, int]:
@@ -83,7 +93,7 @@ def _table(vocab: Any) -> dict[str, int]:
     return {entry[0]: i for i, entry in enumerate(vocab)}
 
 
-def _of_gguf(file: Path) -> Vocabulary | None:
+def _of_gguf(file: Path) -> dict[str, int] | None:
     # Only now: it imports numpy.
     from models.gguf.header import read_header
 
@@ -94,4 +104,4 @@ def _of_gguf(file: Path) -> Vocabulary | None:
     if types is not None and len(types) == len(tokens):
         while tokens and types[len(tokens) - 1] == _UNUSED:
             tokens = tokens[:-1]
-    return Vocabulary.of({token: i for i, token in enumerate(tokens)})
+    return {token: i for i, token in enumerate(tokens)}

@@ -87,6 +87,11 @@ def activation_dtype(model: nn.Module) -> str:
 
 def _refusal(folder: Path, error: Exception) -> ModelError:
     said = first_line(error)
+    if isinstance(error, RuntimeError) and "alloc" in said:  # MLX has no kind of its own for this
+        return ModelError(
+            f"There is not enough memory for the weights in {folder} ({said}).",
+            "Close other programs, or use a smaller model.",
+        )
     if "not supported" in said or "has no attribute 'Model'" in said:
         return ModelError(
             f"{folder / 'config.json'}: {said}.", "Use a model type that this mlx-lm release knows."

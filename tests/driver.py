@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from screenplay import Scripted, desk_for, worker_for
 from textual.pilot import Pilot
 
+from app.offered import first_time
 from app.tui.app import Chat
 from app.tui.prompt import Prompt
 from app.tui.status import State
@@ -64,8 +65,15 @@ async def chat(
     size: tuple[int, int] = (80, 24),
     resume: bool = False,
     saved: bool = True,
+    first: bool = False,
 ) -> AsyncIterator[Driver]:
-    """The program from its start to its end; with `resume`, in the chat of the last time. `saved`: all could be kept."""
+    """The program from its start to its end.
+
+    With `resume` it begins in the chat of the last time. All can be kept if `saved`. No better pair was
+    offered yet if `first`.
+    """
+    if not first:
+        first_time()
     desk = desk_for(worker_for(assistant, hold))
     if resume:
         desk.open(desk.shelf.latest())
@@ -77,6 +85,7 @@ async def chat(
                 await driver.loaded()
             yield driver
     finally:
+        app.stock.close()
         desk.worker.close()
         assert not desk.worker.alive
         desk.wind_up(desk.worker.drain())

@@ -31,7 +31,7 @@ def plain(*texts: str, finish: str = "stop") -> list[Round]:
 class ScriptedAssistant:
     """Plays `rounds`; keeps what it was asked. After `stop` the next round is the last."""
 
-    model, draft, context_limit = "scripted (4-bit)", "lookup", 2048
+    model, draft, context_limit, context_full = "scripted (4-bit)", "lookup", 2048, "stop"
 
     def __init__(
         self,
@@ -59,7 +59,11 @@ class ScriptedAssistant:
         return self
 
     def answer(
-        self, messages: Sequence[Message], *, progress: PromptProgress = lambda read, total: None
+        self,
+        messages: Sequence[Message],
+        *,
+        context_full: str = "stop",
+        progress: PromptProgress = lambda read, total: None,
     ) -> Generator[Round, None, None]:
         self.asked = list(messages)
         self.metrics = Metrics(state=self.metrics.state, source="lookup")

@@ -65,6 +65,12 @@ class Person:
             self.app.post_message(events.Key(key, letter))
         await self.pilot.pause()
 
+    async def press_at_once(self, *keys: str) -> None:
+        """All before the first is taken in, as on a machine that is busy."""
+        for key in keys:
+            self.app.post_message(events.Key(key, key if len(key) == 1 else None))
+        await self.pilot.pause()
+
     async def paste(self, text: str) -> None:
         self.app.post_message(events.Paste(text))
         await self.pilot.pause()

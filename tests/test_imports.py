@@ -87,6 +87,7 @@ def test_policy_decides_without_mlx(path: Path) -> None:
         "mlx_spec.policy.auto",
         "models",
         "models.locations",
+        "models.stock",
     ],
 )
 def test_defaults_paths_and_decisions_load_without_mlx_or_textual(module: str) -> None:

@@ -151,9 +151,14 @@ class Conversation:
         self._messages[answer.id] = replace(answer, state=state)
         return self._messages[answer.id]
 
-    def annotate(self, message: ChatMessage) -> None:
-        """Keep what was found out about a settled answer: its spans, its numbers."""
-        self._messages[message.id] = message
+    def annotate(self, message: ChatMessage) -> bool:
+        """Keep what was found out about a settled answer, such as spans; False if it is another by now."""
+        now = self._messages.get(message.id)
+        if now is not None and (now.text, now.state) != (message.text, message.state):
+            return False
+        if now is not None:
+            self._messages[message.id] = message
+        return True
 
     def withdraw(self) -> list[ChatMessage]:
         """Take back the answer under way, which says nothing, and its question unless that has others.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -41,10 +42,18 @@ def explained(path: Path) -> Iterator[None]:
     except sqlite3.Error as error:
         raise _of_sqlite(error, path) from error
     except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise _full(path) from error
         raise StoreUnavailable(
             f"Chats cannot be kept in {path.parent}: {error.strerror or error}.",
             f"Make that folder writable, or {_ELSEWHERE}.",
         ) from error
+
+
+def _full(path: Path) -> StoreUnavailable:
+    return StoreUnavailable(
+        f"The disk is full: nothing more can be kept in {path}.", "Free some space and try again."
+    )
 
 
 def _of_sqlite(error: sqlite3.Error, path: Path) -> StoreError:
@@ -53,9 +62,7 @@ def _of_sqlite(error: sqlite3.Error, path: Path) -> StoreError:
         return gone()
     match code and code & 0xFF:  # the rest of a code says which kind of it
         case sqlite3.SQLITE_FULL:
-            return StoreUnavailable(
-                f"The disk is full: nothing more can be kept in {path}.", "Free some space and try again."
-            )
+            return _full(path)
         case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_PERM:
             return StoreUnavailable(
                 f"The chats in {path} cannot be opened for writing.",

@@ -27,6 +27,11 @@ def find(text: str, folded: str) -> tuple[int, int] | None:
     last = bisect_right(range(len(text)), end - 1, lo=start, key=lambda n: len(fold(text[:n])))
     while last < len(text) and len(fold(text[: last + 1])) <= end:
         last += 1  # what is composed with the last character belongs to it
+    # Marks on one character have no order of their own.
+    while start and unicodedata.combining(text[start]):
+        start -= 1
+    while last < len(text) and unicodedata.combining(text[last]):
+        last += 1
     return start, last
 
 

@@ -18,8 +18,8 @@ _MARK = re.compile(rf"<!-- {FORMAT} (\d+) ([0-9a-f]+) -->")
 _TITLE = re.compile(r"# +(.+)")
 _HEADING = re.compile(r"(?:#{1,6} +|\*\*)([A-Za-z]+) *:?(?:\*\*:?)? *")
 _SPEAKERS: dict[str, Role] = {name.lower(): role for role, name in ROLES.items()}
-_SPEAKERS |= dict.fromkeys(("user", "me", "human", "question", "prompt"), "user")
-_SPEAKERS |= dict.fromkeys(("ai", "model", "bot", "answer", "specchat"), "assistant")
+_SPEAKERS |= dict.fromkeys(("user", "me", "human"), "user")
+_SPEAKERS |= dict.fromkeys(("ai", "bot"), "assistant")
 
 Said = tuple[Role, MessageState, str]
 

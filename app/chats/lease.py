@@ -1,7 +1,7 @@
 """Who writes an answer: a file that its process keeps locked, so that the living can be told from the dead.
 
 The system drops a lock with the process that held it, however that ended. A process number would tell less:
-it is given out again.
+it is given out again. A writer without a file is dead.
 """
 
 from __future__ import annotations

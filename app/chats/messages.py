@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
+from collections.abc import Callable
+from dataclasses import replace
 
 from app.chats import columns
 from app.chats.errors import gone
@@ -78,8 +80,16 @@ def update(connection: sqlite3.Connection, answer: ChatMessage, writer: str | No
     return str(chat_id)
 
 
-def of_chat(connection: sqlite3.Connection, chat_id: str) -> list[ChatMessage]:
-    """The messages of a chat in the order in which they came."""
+def of_chat(
+    connection: sqlite3.Connection, chat_id: str, is_dead: Callable[[str], bool]
+) -> list[ChatMessage]:
+    """The messages of a chat in the order in which they came.
+
+    Args:
+        connection: in a transaction.
+        chat_id: of the chat.
+        is_dead: whether a writer is; what it was writing is interrupted.
+    """
     files: dict[int, list[Attachment]] = {}
     for seq, *fields in connection.execute(
         "SELECT a.message, a.path, a.sha256, a.size, a.encoding, t.text FROM messages AS m "
@@ -89,9 +99,16 @@ def of_chat(connection: sqlite3.Connection, chat_id: str) -> list[ChatMessage]:
     ):
         files.setdefault(seq, []).append(Attachment(*fields))
     rows = connection.execute(
-        f"SELECT m.seq, {columns.MESSAGE} FROM messages AS m WHERE m.chat = ? ORDER BY m.seq", (chat_id,)
+        f"SELECT m.seq, m.writer, {columns.MESSAGE} FROM messages AS m WHERE m.chat = ? ORDER BY m.seq",
+        (chat_id,),
     )
-    return [columns.message(row, files.get(seq, ())) for seq, *row in rows]
+    found = []
+    for seq, writer, *row in rows:
+        message = columns.message(row, files.get(seq, ()))
+        if writer is not None and is_dead(writer):
+            message = replace(message, state="interrupted")
+        found.append(message)
+    return found
 
 
 def forget_contents(connection: sqlite3.Connection) -> None:

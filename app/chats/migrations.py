@@ -52,7 +52,6 @@ MIGRATIONS: tuple[Step, ...] = (
         """,
         "CREATE INDEX messages_by_chat ON messages (chat)",
         "CREATE INDEX messages_by_parent ON messages (chat, parent)",
-        "CREATE INDEX messages_by_writer ON messages (writer) WHERE writer IS NOT NULL",
         """
         CREATE TABLE folded (
             message INTEGER PRIMARY KEY REFERENCES messages (seq) ON DELETE CASCADE,

@@ -16,10 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from app.chats import columns, database, folding, messages
-from app.chats.errors import NoSuchChat, StoreError, explained, gone
-from app.chats.lease import Lease
+from app.chats.errors import StoreError, explained, gone
+from app.chats.reader import Reader
 from app.chats.records import Attachment, ChatInfo, ChatMessage, MessageState, Role, Span
-from app.chats.search import Hit, search
 
 KEPT_DAYS = 30  # a deleted chat can be restored for so long
 _NEXT_TOUCH = "(SELECT coalesce(max(touched), 0) + 1 FROM chats)"
@@ -36,21 +35,16 @@ def new_message_id() -> int:
     return secrets.randbits(52) + 1
 
 
-class Store:
-    """All chats; see the head of this file."""
+class Store(Reader):
+    """All chats, to be read and written; see the head of this file."""
 
     def __init__(self, connection: sqlite3.Connection, path: Path, clock: Callable[[], float]) -> None:
-        self.path = path
-        self._db = connection
+        super().__init__(connection, path)
         self._clock = clock
-        self._lease = Lease(path)
-        self._closed = False
 
     @classmethod
     def open(cls, path: Path, *, clock: Callable[[], float] = time.time) -> Store:
-        """Open the store, which is made if it is not there.
-
-        Answers whose process died become "interrupted", and chats deleted long ago are removed for good.
+        """Open the store, which is made if it is not there. Chats deleted long ago are removed for good.
 
         Args:
             path: of the file.
@@ -61,8 +55,7 @@ class Store:
         """
         store = cls(database.connect(path), path, clock)
         try:
-            with store._writing():
-                store._sweep()
+            store._lease.sweep()
             store._purge("deleted < ?", clock() - KEPT_DAYS * 86_400)
         except BaseException:
             store._db.close()
@@ -71,92 +64,8 @@ class Store:
 
     def close(self) -> None:
         """Close the file. Answers that were being written are interrupted. May be called more than once."""
-        if self._closed:
-            return
-        self._closed = True
-        try:
-            with self._writing():
-                self._interrupt(self._lease.writer)
-        finally:
-            self._lease.release()
-            self._db.close()
-
-    # Reading
-
-    def chats(self, *, deleted: bool = False) -> list[ChatInfo]:
-        """The chats, pinned ones first, then the latest first; those deleted instead if `deleted`."""
-        which = "NOT NULL" if deleted else "NULL"
-        rows = self._read(
-            f"SELECT {columns.CHAT} FROM chats AS c WHERE c.deleted IS {which} "
-            "ORDER BY c.pinned DESC, c.touched DESC"
-        )
-        return [columns.chat(row) for row in rows]
-
-    def latest(self) -> ChatInfo | None:
-        """The chat, pinned or not, in which something was said last; None if there is none."""
-        rows = self._read(
-            f"SELECT {columns.CHAT} FROM chats AS c WHERE c.deleted IS NULL ORDER BY c.touched DESC LIMIT 1"
-        )
-        return columns.chat(rows[0]) if rows else None
-
-    def info(self, chat_id: str) -> ChatInfo:
-        """One chat, also a deleted one.
-
-        Args:
-            chat_id: its id, or a beginning of it that no other id has.
-
-        Raises:
-            NoSuchChat: none has it, or several do.
-        """
-        wanted = chat_id.strip().lower()
-        rows = self._read(
-            f"SELECT {columns.CHAT} FROM chats AS c WHERE substr(c.id, 1, ?) = ? ORDER BY c.touched DESC",
-            (len(wanted), wanted),
-        )
-        if len(rows) == 1 and wanted:
-            return columns.chat(rows[0])
-        near = ", ".join(f"{row[0]} ({row[1] or 'untitled'})" for row in rows[:3])
-        if rows and wanted:
-            raise NoSuchChat(f"Several chats begin with {wanted!r}: {near}.", "Type more of the id.")
-        raise NoSuchChat(f"There is no chat {chat_id!r}.", "List what there is: specchat chats list.")
-
-    def messages(self, chat_id: str) -> list[ChatMessage]:
-        """The messages of all branches in the order in which they came, so parents before children."""
-        found = self._messages(chat_id)
-        if any(message.state == "streaming" for message in found):
-            with self._writing():
-                self._sweep()
-            found = self._messages(chat_id)
-        return found
-
-    def head(self, chat_id: str) -> int | None:
-        """The message that the person looks at as the last one; None before the first."""
-        rows = self._read("SELECT head FROM chats WHERE id = ?", (chat_id,))
-        if not rows:
-            raise gone()
-        head: int | None = rows[0][0]
-        return head
-
-    def questions(self, limit: int = 200) -> list[str]:
-        """The latest questions of all chats that are not deleted, the oldest of them first."""
-        rows = self._read(
-            "SELECT m.text FROM messages AS m JOIN chats AS c ON c.id = m.chat "
-            "WHERE m.role = 'user' AND c.deleted IS NULL ORDER BY m.seq DESC LIMIT ?",
-            (limit,),
-        )
-        return [text for (text,) in reversed(rows)]
-
-    def search(self, text: str, limit: int = 50) -> list[Hit]:
-        """Where `text` stands, whatever its case and composition: the latest chats first, titles first.
-
-        Args:
-            text: searched for as it is; no character of it has a meaning.
-            limit: of hits.
-        """
-        with explained(self.path), database.reading(self._db):
-            return search(self._db, text, limit)
-
-    # Writing
+        self._db.close()
+        self._lease.release()
 
     def create(
         self, title: str = "", model: str = "", draft: str = "", *, chat_id: str | None = None
@@ -333,10 +242,6 @@ class Store:
 
     # Inside
 
-    def _read(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
-        with explained(self.path):
-            return self._db.execute(query, values).fetchall()
-
     @contextmanager
     def _writing(self) -> Iterator[None]:
         """All that is written within, or nothing."""
@@ -369,10 +274,6 @@ class Store:
         with self._writing():
             self._change(f"UPDATE chats SET {assignments} WHERE id = ?", *values, chat_id)
 
-    def _messages(self, chat_id: str) -> list[ChatMessage]:
-        with explained(self.path), database.reading(self._db):
-            return messages.of_chat(self._db, chat_id)
-
     def _writer_of(self, state: MessageState) -> str | None:
         return self._lease.hold() if state == "streaming" else None
 
@@ -382,26 +283,13 @@ class Store:
             f"UPDATE chats SET updated = ?, touched = {_NEXT_TOUCH} WHERE id = ?", self._clock(), chat_id
         )
 
-    def _sweep(self) -> None:
-        """Interrupt the answers whose writers are dead."""
-        self._lease.sweep()
-        writers = self._db.execute("SELECT DISTINCT writer FROM messages WHERE writer IS NOT NULL").fetchall()
-        for (writer,) in writers:
-            if self._lease.is_dead(writer):
-                self._interrupt(writer)
-
-    def _interrupt(self, writer: str) -> None:
-        self._db.execute(
-            "UPDATE messages SET state = 'interrupted', writer = NULL WHERE writer = ?", (writer,)
-        )
-
-    def _purge(self, which: str, value: Any) -> int:
-        """Remove chats for good; returns how many."""
+    def _purge(self, which: str, value: Any) -> bool:
+        """Remove chats for good; whether there were any."""
+        if not self._read(f"SELECT 1 FROM chats WHERE {which} LIMIT 1", (value,)):
+            return False
         with self._writing():
-            removed = self._db.execute(f"DELETE FROM chats WHERE {which}", (value,)).rowcount
-            if removed:
-                messages.forget_contents(self._db)
-        if removed:
-            with explained(self.path):
-                database.settle(self._db)
-        return removed
+            self._db.execute(f"DELETE FROM chats WHERE {which}", (value,))
+            messages.forget_contents(self._db)
+        with explained(self.path):
+            database.settle(self._db)
+        return True

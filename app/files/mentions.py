@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,10 +45,11 @@ def mentions(text: str, cwd: Path) -> tuple[Mention, ...]:
         text: the prompt.
         cwd: the folder that relative paths start from.
     """
-    code = [match.span() for match in _CODE.finditer(text)]
+    code = [match.span() for match in _CODE.finditer(text)] if "@" in text else []
     found = []
     for at in _AT.finditer(text):
-        if any(start <= at.start() < end for start, end in code):
+        before = bisect_right(code, (at.start(), len(text)))
+        if before and at.start() < code[before - 1][1]:
             continue
         names = [at[1]] if at[1] else _names(at[2])
         for name in names:

@@ -10,6 +10,7 @@ import heapq
 import sys
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
 from app.chats.records import Attachment, Span
@@ -39,8 +40,11 @@ def copied(text: str, attachments: Sequence[Attachment]) -> tuple[Span, ...]:
         text: of the answer, all of it.
         attachments: in the order of the chat.
     """
+    if not attachments:
+        return ()
     answer = _Answer(text)
-    regions = [file.text[start:end] for file in attachments for start, end in _regions(answer, file.text)]
+    samples = answer.samples()
+    regions = [file.text[start:end] for file in attachments for start, end in _regions(samples, file.text)]
     if not regions:
         return ()
     substrings = Suffixes(text)
@@ -61,13 +65,31 @@ class _Answer:
         for char in text:
             self._solid.append(self._solid[-1] + (not char.isspace()))
 
-    def least(self) -> list[_Part]:
-        """Parts of which every part that counts has one in it."""
+    def samples(self) -> list[_Samples]:
+        """What to look for in a file at every few characters, so that no part that counts is missed.
+
+        A part that is in both has a sample in it, and starts and ends less than a step from one. Samples are
+        as long as that allows, since short ones are found everywhere; few answers have words short enough
+        to need these.
+        """
+        return [
+            samples
+            for least, below in pairwise(_LENGTHS)
+            if (samples := _Samples.of(self.text, least, self._ranges(least, below))).texts
+        ]
+
+    def _ranges(self, least: int, below: int) -> list[_Part]:
+        """Where parts that just count have a length from `least` to `below`; with the signs beside them."""
         starts, ends = self._words.starts, self._words.ends
-        windows = list(zip(starts, ends[WORDS - 1 :], strict=False))
-        if self._solid[-1] >= CHARACTERS:
-            windows.append((0, len(self.text)))
-        return windows
+        before, after = [0, *ends], [*starts[WORDS:], len(self.text)]
+        found = [
+            (before[n], after[n])
+            for n, (start, end) in enumerate(zip(starts, ends[WORDS - 1 :], strict=False))
+            if least <= end - start < below
+        ]
+        if least == CHARACTERS <= self._solid[-1]:
+            found.append((0, len(self.text)))
+        return _merged(sorted(found))
 
     def whole(self, start: int, end: int) -> _Part:
         """The part within these places that cuts no word and has no white space at its ends."""
@@ -101,24 +123,30 @@ class _Answer:
         return self._solid[start] == self._solid[end]
 
 
-def _regions(answer: _Answer, file: str) -> list[_Part]:
-    """The parts of a file outside which no part of the answer counts.
+@dataclass(frozen=True)
+class _Samples:
+    """Parts of an answer, all of one length, that are looked up at every `step` characters of a file."""
 
-    At every few characters of the file a sample is looked up in the answer. A part that is in both has a
-    sample in it, and starts and ends less than a step from one. Samples are as long as that allows, since
-    short ones are found everywhere; few answers have words short enough to need these.
-    """
-    hits: list[_Part] = []
-    for least, below in pairwise(_LENGTHS):
+    step: int
+    length: int
+    texts: set[str]
+
+    @classmethod
+    def of(cls, text: str, least: int, ranges: Sequence[_Part]) -> _Samples:
+        """Samples of which one at least is in any `least` characters of these ranges of a text."""
         step = least // 3
         length = least - step + 1
-        ranges = _merged(part for part in answer.least() if least <= part[1] - part[0] < below)
-        samples = {
-            answer.text[at : at + length] for start, end in ranges for at in range(start, end - length + 1)
-        }
-        if samples:
-            found = [at for at in range(0, len(file), step) if file[at : at + length] in samples]
-            hits += [(max(0, at - step), at + length + step) for at in found]
+        places = (at for start, end in ranges for at in range(start, end - length + 1))
+        return cls(step, length, {text[at : at + length] for at in places})
+
+
+def _regions(samples: Sequence[_Samples], file: str) -> list[_Part]:
+    """The parts of a file outside which no part of the answer counts."""
+    hits: list[_Part] = []
+    for each in samples:
+        step, length, texts = each.step, each.length, each.texts
+        found = [at for at in range(0, len(file), step) if file[at : at + length] in texts]
+        hits += [(max(0, at - step), at + length + step) for at in found]
     return _merged(sorted(hits))
 
 
@@ -163,13 +191,13 @@ def _longest_first(answer: _Answer, candidates: Iterable[_Part]) -> list[_Part]:
 
 
 def _located(text: str, parts: Sequence[_Part], attachments: Sequence[Attachment]) -> tuple[Span, ...]:
-    lines: dict[int, list[int]] = {}
+    starts: dict[str, list[int]] = {}
     spans = []
     for start, end in parts:
         part = text[start:end]
-        number, file = next((n, file) for n, file in enumerate(attachments) if part in file.text)
-        starts = lines.get(number) or lines.setdefault(number, line_starts(file.text))
-        at = file.text.index(part)
-        first, last = bisect_right(starts, at), bisect_right(starts, at + len(part) - 1)
+        at, file = next((at, file) for file in attachments if (at := file.text.find(part)) >= 0)
+        if file.sha256 not in starts:
+            starts[file.sha256] = line_starts(file.text)
+        first, last = (bisect_right(starts[file.sha256], place) for place in (at, at + len(part) - 1))
         spans.append(Span(start, end, file.sha256, file.path, first, last))
     return tuple(spans)

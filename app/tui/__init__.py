@@ -62,6 +62,7 @@ def chat(desk: Desk) -> int:
     try:
         code = app.run() or app.return_code or 0
     finally:
+        app.stock.close()
         _close(desk.worker)
         events = desk.worker.drain()
         desk.wind_up(events)

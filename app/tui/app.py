@@ -16,6 +16,7 @@ from textual.containers import Horizontal
 from app.commands import BY_NAME, COMMANDS, Call, read
 from app.desk import Desk
 from app.files.completion import paths
+from app.tui import first_run
 from app.tui.calls import Calls
 from app.tui.hearing import Hearing
 from app.tui.prompt import Prompt
@@ -23,6 +24,7 @@ from app.tui.stage import Stage
 from app.tui.terminal import TerminalApp
 from app.tui.transcript import Transcript
 from mlx_spec.errors import SpecError
+from models.stock import Stock
 
 DRAIN_EVERY = 0.1  # seconds
 QUIT_WITHIN = 2.0  # seconds between two Ctrl+C
@@ -36,6 +38,7 @@ class Chat(TerminalApp):
     Attributes:
         desk: the open chat.
         stage: the widgets; there from composing on.
+        stock: the models to choose from.
     """
 
     TITLE = "specchat"
@@ -67,6 +70,7 @@ class Chat(TerminalApp):
         self.stage: Stage
         self._hearing: Hearing
         self._calls: Calls
+        self.stock = Stock()
         self._asked_to_quit = -QUIT_WITHIN
 
     def compose(self) -> ComposeResult:
@@ -99,6 +103,13 @@ class Chat(TerminalApp):
         self.stage.prompt.remember(self.desk.shelf.questions())
         self.stage.prompt.sources |= {"PATH": lambda part: paths(part, Path.cwd()), "CHAT": self._chats_with}
 
+        self.call_later(self._offer)
+
+    def _offer(self) -> None:
+        """At the very first start, one question; whoever answers no, or anything, is not asked again."""
+        if (offer := first_run.question(self.stock, self.desk.worker.settings)) is not None:
+            self.push_screen(offer, lambda pair: self._calls.show_models(pair) if pair else None)
+
     def _chats_with(self, part: str) -> list[str]:
         """Ids of chats that `part` begins, or whose title has it."""
         try:
@@ -111,6 +122,8 @@ class Chat(TerminalApp):
     def drain(self) -> None:
         """Take in what the engine and the shelf said since the last time."""
         self._hearing.take_all(self.desk.worker.drain())
+        for answer in self.desk.copies():
+            self.stage.page.show_copies(answer)
         while self.desk.shelf.news:
             self.stage.warn(self.desk.shelf.news.popleft())
 

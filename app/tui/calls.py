@@ -11,10 +11,12 @@ from app.commands import BY_NAME, Call, Command
 from app.tui import clipboard
 from app.tui.chats import Chats, Place
 from app.tui.help import Help, Palette
+from app.tui.models import Models, Pick
 from app.tui.rounds import Rounds
 from app.tui.timeline import TimelineScreen
 from app.verbs import VERBS, question_number
 from mlx_spec.errors import SpecError
+from models.offer import Offer
 
 if TYPE_CHECKING:
     from app.tui.app import Chat
@@ -35,6 +37,7 @@ class Calls:
             "search": self._chats,
             "tokens": self._tokens,
             "rounds": self._rounds,
+            "model": self._model,
             "timeline": self._timeline,
             "help": self._help,
             "palette": self._palette,
@@ -83,6 +86,24 @@ class Calls:
         if place is not None:
             self.run(Call(BY_NAME["open"], place.chat.id))
 
+    def _model(self, ref: str) -> str:
+        if ref:
+            return VERBS["model"](self._desk, ref)
+        self.show_models(None)
+        return ""
+
+    def show_models(self, wanted: Offer | None) -> None:
+        """The models to choose from; a pair that is `wanted` is downloaded at once."""
+        self._app.push_screen(Models(self._app.stock, self._desk.worker.settings, wanted), self._pick)
+
+    def _pick(self, pick: Pick | None) -> None:
+        """Load the pair that was chosen."""
+        if pick is not None:
+            try:
+                self._stage.tell(self._desk.switch(pick.model, pick.draft))
+            except SpecError as error:
+                self._stage.refuse(error)
+
     def _help(self, _: str) -> str:
         self._app.push_screen(Help(), self._choose)
         return ""
@@ -101,11 +122,11 @@ class Calls:
             self._stage.prompt.write(f"/{command.name} ")
 
     def _rounds(self, _: str) -> str:
-        self._app.push_screen(Rounds(self._desk.rounds))
+        self._app.push_screen(Rounds(self._desk.reports.rounds))
         return ""
 
     def _timeline(self, _: str) -> str:
-        self._app.push_screen(TimelineScreen(self._desk.timeline))
+        self._app.push_screen(TimelineScreen(self._desk.reports.timeline))
         return ""
 
     def _tokens(self, _: str) -> str:

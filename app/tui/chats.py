@@ -8,7 +8,7 @@ from datetime import datetime
 from functools import partial
 from typing import ClassVar, Protocol
 
-from textual.binding import Binding, BindingType
+from textual import events
 from textual.timer import Timer
 from textual.widgets import Input
 
@@ -59,15 +59,18 @@ class Chats(Sheet[Place]):
     """Closes with what to open."""
 
     AUTO_FOCUS = ""  # letters are keys until one searches
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "open", "Open"),
-        Binding("slash,tab", "search", "Search"),
-        Binding("r", "rename", "Rename"),
-        Binding("p", "pin", "Pin"),
-        Binding("d,delete", "delete", "Delete"),
-        Binding("u", "undelete", "Bring back"),
-        Binding("e", "export", "Export"),
-    ]
+    # Not bindings: those wait their turn, and letters of a new title would be taken for keys of the list.
+    KEYS: ClassVar[dict[str, str]] = {
+        "enter": "open",
+        "slash": "search",
+        "tab": "search",
+        "r": "rename",
+        "p": "pin",
+        "d": "delete",
+        "delete": "delete",
+        "u": "undelete",
+        "e": "export",
+    }
 
     def __init__(
         self,
@@ -164,17 +167,14 @@ class Chats(Sheet[Place]):
 
     def action_search(self) -> None:
         """Type what to search for; or, from there, back to the list."""
-        if self.field.has_focus:
-            self.set_focus(None)
-        else:
-            self.field.focus()
+        self.set_focus(None if self.focused is self.field else self.field)
 
     def action_close(self) -> None:
         """Out of the field first, then out of the list."""
         if self._renaming is not None or self.field.value:
             self._leave_field()
             self.find("")
-        elif self.field.has_focus:
+        elif self.focused is self.field:
             self.set_focus(None)
         else:
             self.dismiss(None)
@@ -188,6 +188,17 @@ class Chats(Sheet[Place]):
 
     # Keys of the list
 
+    async def on_key(self, event: events.Key) -> None:
+        """A key of the list; or one that was on its way while the field got the focus."""
+        typing = self.focused is self.field
+        if typing and event.is_printable and event.character:
+            event.stop()
+            self.field.insert_text_at_cursor(event.character)
+        elif event.key in self.KEYS and (event.key == "tab" or not typing):
+            event.stop()
+            event.prevent_default()
+            await self.run_action(f"screen.{self.KEYS[event.key]}")
+
     def action_open(self) -> None:
         """Open the choice."""
         self.entered()
@@ -199,7 +210,8 @@ class Chats(Sheet[Place]):
             with self.prevent(Input.Changed):
                 self.field.value = chat.title
             self.field.placeholder = "title"
-            self.field.focus()
+            self.field.action_end()
+            self.set_focus(self.field)
             self.say("Enter renames · Esc leaves it as it was")
 
     def action_pin(self) -> None:

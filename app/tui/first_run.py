@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from app.offered import first_time
 from app.settings import Settings
-from app.tui.models import Stock
 from app.tui.question import Answer, Question
 from models.amount import in_bytes, in_memory
 from models.offer import NOT_KNOWN
+from models.stock import Stock
 
 MOST = 3  # pairs that are offered
 

@@ -75,8 +75,8 @@ class Hearing:
             case Ready():
                 self._be_ready(event)
             case Retuned():
-                stage.introduce(event, self._desk.names[0])
-                self._desk.retune(event)
+                stage.introduce(event, self._desk.reports.model)
+                self._desk.reports.take(event)
                 stage.change(stage.facts.state, event.snapshot)
                 stage.hint(f"K {event.k}, draft {event.draft}.")
             case Switching():
@@ -88,7 +88,7 @@ class Hearing:
                 stage.transcript.notify_reader(Notice("▲", event.message, event.next_step))
                 stage.show_status()
             case Measured():
-                self._desk.measure(event)
+                self._desk.reports.take(event)
                 stage.change(stage.facts.state, event.snapshot)
             case Started():
                 self._begin(event)
@@ -112,7 +112,7 @@ class Hearing:
     def _begin(self, event: Started) -> None:
         answer = self._stage.page.answer
         assert answer is not None
-        self._desk.start(event)
+        self._desk.reports.start(event)
         self._started = self._clock()
         if not answer.text:  # an answer that goes on has its markers
             answer.expect(event.markers)

@@ -1,19 +1,16 @@
-"""The models: those that are here, what could draft for one, and the download of another."""
+"""The models: those that are here, and the download of others."""
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
-
-from textual.message import Message
 
 from app.errors import sentence
 from app.settings import Settings
+from app.tui.asking import Asking
 from app.tui.menu import Item
 from app.tui.question import Answer, Question
-from app.tui.sheet import Sheet
+from app.tui.sources import Sources
 from mlx_spec.errors import SpecError
 from models.amount import in_bytes, in_memory
 from models.errors import ModelError
@@ -22,25 +19,9 @@ from models.offer import Offer
 from models.prospect import Prospect
 from models.pull import Pull
 from models.reference import Reference
-from models.sources import Source
+from models.stock import Stock
 
 EVERY = 0.5  # seconds between two looks at a download
-
-Result = TypeVar("Result")
-
-
-class Stock(Protocol):
-    """Where models come from: `models.stock.Stock`. What takes a while is asked on a thread of its own."""
-
-    memory: float
-    pull: Pull | None
-
-    def installed(self) -> list[Installed]: ...
-    def sources(self, target: Installed, models: Iterable[Installed]) -> list[Source]: ...
-    def offers(self) -> list[Offer]: ...
-    def prospect(self, ref: str) -> Prospect: ...
-    def sentences(self, found: Prospect) -> list[str]: ...
-    def fetch(self, *refs: str) -> Pull: ...
 
 
 @dataclass(frozen=True)
@@ -56,42 +37,6 @@ class Ask:
     """A repository that was typed, and is not here."""
 
     ref: str
-
-
-class Asking(Sheet[Result]):
-    """A sheet that waits for something without holding up the screen."""
-
-    DEFAULT_CSS = """
-    Asking #said { max-height: 5; }
-    Asking.-tiny #said { max-height: 3; }
-    """
-
-    @dataclass
-    class Answered(Message):
-        """What was asked for is there, or why it is not."""
-
-        then: Callable[[Any], None]
-        found: Any = None
-        error: SpecError | None = None
-
-    def ask(self, what: Callable[[], Any], then: Callable[[Any], None]) -> None:
-        """Call `what` on a thread, then `then` with what it gave; a failure is said."""
-
-        def run() -> None:
-            try:
-                self.post_message(self.Answered(then, what()))
-            except SpecError as error:
-                self.post_message(self.Answered(then, error=error))
-
-        # No thread of the event loop's own, which would hold up the end of the program.
-        threading.Thread(target=run, daemon=True).start()
-
-    def on_asking_answered(self, message: Answered) -> None:
-        """Go on with it, on the screen's own thread."""
-        if message.error is not None:
-            self.say(sentence(message.error))
-        else:
-            message.then(message.found)
 
 
 class Models(Asking[Pick]):
@@ -184,7 +129,7 @@ class Models(Asking[Pick]):
             reference = Reference.parse(text)
         except ModelError:
             return None
-        here = {model.ref for model in self._models or ()}
+        here = {model.ref for model in self._models or () if not model.problem}
         return text if reference.kind == "hub" and text not in here else None
 
     def about(self, item: Item | None) -> str:
@@ -214,13 +159,13 @@ class Models(Asking[Pick]):
                 else:
                     self._fetch(*pull.refs)
                 self._watch()
-            case Installed(part=part, ref=ref) if part:
-                self._look_up(ref)
             case Installed() as model if not model.problem:
                 sheet = Sources(self._stock, model, self._models or [], self._settings)
                 self.app.push_screen(sheet, lambda draft: self._picked(model, draft))
+            case Installed(kind="hub") as model:  # what is damaged or not whole is fetched again
+                self._look_up(model.ref, model.problem)
             case Installed() as model:
-                self.say(model.problem)
+                self.app.push_screen(Question(model.name, [model.problem], [Answer("Back", False)]))
             case Offer() as pair:
                 self._confirm(pair.target.name, pair.sentences(self._stock.memory), pair.refs)
             case Ask(ref=ref):
@@ -230,12 +175,12 @@ class Models(Asking[Pick]):
         if draft is not None:
             self.dismiss(Pick(model.ref, draft))
 
-    def _look_up(self, ref: str) -> None:
-        self.say(f"Asking the hub for {ref}.")
-        self.ask(lambda: self._stock.prospect(ref), self._plan)
+    def _look_up(self, ref: str, problem: str = "") -> None:
+        def plan(found: Prospect) -> None:
+            self._confirm(ref, [*filter(None, [problem]), *self._stock.sentences(found)], (ref,))
 
-    def _plan(self, found: Prospect) -> None:
-        self._confirm(found.ref, self._stock.sentences(found), (found.ref,))
+        self.say(f"Asking the hub for {ref}.")
+        self.ask(lambda: self._stock.prospect(ref), plan)
 
     def _confirm(self, title: str, sentences: Sequence[str], refs: tuple[str, ...]) -> None:
         answers = [Answer("Download", True), Answer("Not now", False)]
@@ -266,57 +211,6 @@ class Models(Asking[Pick]):
         if now.state == "done" and was:
             self._news = f"Downloaded: {', '.join(pull.refs)}. Choose it in the list."
             self._reload()
-
-
-class Sources(Asking[str]):
-    """What could draft for one target, and why the rest cannot. Closes with the draft source's name."""
-
-    def __init__(
-        self, stock: Stock, target: Installed, models: Sequence[Installed], settings: Settings
-    ) -> None:
-        """Args:
-        stock: the models.
-        target: that verifies.
-        models: that are here.
-        settings: of the pair that is loaded.
-        """
-        super().__init__(f"Draft source for {target.name}", "Find", "Enter chooses · Esc goes back")
-        self._stock, self._target, self._models, self._settings = stock, target, models, settings
-        self._sources: list[Source] | None = None
-
-    def on_mount(self) -> None:
-        """Compare tables of tokens, which takes a moment."""
-        self.ask(lambda: self._stock.sources(self._target, self._models), self._take)
-
-    def _take(self, found: list[Source]) -> None:
-        self._sources = found
-        self.find(self.field.value)
-
-    def rows(self, part: str) -> list[Item]:
-        """Those that fit, then the others with their reasons."""
-        found = [each for each in self._sources or () if part.strip().lower() in each.name.lower()]
-        rows = [self._row(each) for each in found if not each.reason]
-        others = [Item(each.name, each.reason, value=each) for each in found if each.reason]
-        return [*rows, *([Item("Cannot draft for it"), *others] if others else [])]
-
-    def _row(self, source: Source) -> Item:
-        settings = self._settings
-        draft = "lookup" if settings.draft == "auto" else settings.draft
-        used = settings.model == self._target.ref and draft == source.draft
-        return Item(source.name, source.note, "in use" if used else "", source)
-
-    def about(self, item: Item | None) -> str:
-        """The whole reason, or what the pair needs."""
-        if item is None:
-            return "Comparing tokens." if self._sources is None else "Nothing goes with that."
-        source: Source = item.value
-        needs = source.need.sentence(self._stock.memory) if source.need else ""
-        return source.reason or " ".join(filter(None, (source.note, needs)))
-
-    def choose(self, item: Item) -> None:
-        """A source that fits; of another the reason stays on the screen."""
-        if not item.value.reason:
-            self.dismiss(item.value.draft)
 
 
 def _key(item: Item | None) -> tuple[str, str] | None:

@@ -15,6 +15,7 @@ STYLES = {
     "draft": Style(color=palette.ACCENT, underline=True),
     "target": Style(color=palette.WARM, bold=True),
     "plain": Style(),
+    "prompt": Style(dim=True),  # what the prompt had opened: no token of the answer
 }
 MEANINGS = {
     "draft": "drafted and accepted",
@@ -41,7 +42,8 @@ def legend() -> Text:
 def tally(counts: Counter[str], prompt: tuple[int, int] | None) -> str:
     """How many tokens had which origin, and of the prompt's how many need not be read, in words."""
     parts = [f"{counts[name]} {meaning}" for name, meaning in MEANINGS.items() if counts[name]]
-    said = f"{counts.total()} tokens: {', '.join(parts)}" if parts else "no tokens"
+    total = sum(counts[name] for name in MEANINGS)
+    said = f"{total} tokens: {', '.join(parts)}" if parts else "no tokens"
     return f"{said}; prompt {prompt[0]:,} tokens, {prompt[1]:,} reused" if prompt else said
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from app.chats.conversation import Conversation
+from app.chats.records import ChatMessage
 from app.tui.answer import Answer
 from app.tui.transcript import Transcript
 
@@ -53,6 +54,12 @@ class Page:
         if self.answer is not None:
             self.answer.finish(note)
             self.answer = None
+
+    def show_copies(self, message: ChatMessage) -> None:
+        """Mark what an answer copied from files, if it shows."""
+        for answer in self._transcript.answers:
+            if answer.message_id == message.id and message.spans:
+                answer.show_spans(message.spans)
 
     def show_origins(self, shown: bool) -> None:
         """Show each token's origin, or Markdown again."""

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from rich.style import Style
-from rich.text import Text
 from textual import events
+from textual.binding import Binding
 from textual.content import Content
 from textual.geometry import Size
 from textual.message import Message
@@ -17,9 +16,9 @@ from textual.widgets.text_area import Edit, EditResult, Location
 
 from app.commands import BY_NAME, key_name
 from app.display import neutralise
-from app.tui import completion, palette
+from app.tui import completion
+from app.tui.chips import ChipArea
 from app.tui.completion import Source
-from app.tui.pastes import Pastes
 from app.tui.popup import Popup
 from app.tui.recall import Recall
 
@@ -36,10 +35,16 @@ HINTS = (
     f"{key_name(BY_NAME['help'].key)} help",
     f"{key_name(BY_NAME['quit'].key)} quit",
 )
-CHIP = Style(color=palette.ACCENT, bgcolor=palette.RAISED, italic=True)
+# What TextArea does at keys that write nothing.
+ACTIONS = {
+    key: binding.action
+    for binding in TextArea.BINDINGS
+    if isinstance(binding, Binding)
+    for key in binding.key.split(",")
+}
 
 
-class Prompt(TextArea):
+class Prompt(ChipArea):
     """Grows with what is typed, up to eight lines and half the screen.
 
     Attributes:
@@ -69,9 +74,9 @@ class Prompt(TextArea):
     def __init__(self, sources: Mapping[str, Source] | None = None) -> None:
         super().__init__(soft_wrap=True, tab_behavior="focus", placeholder="Ask something, or / for commands")
         self.sources = dict(sources or {})
-        self._pastes = Pastes()
         self._recall = Recall()
         self._popup = Popup(self._complete)
+        self._sent = ""
         self._offered: tuple[int, str] | None = None  # up to where the cursor was then
 
     def entitle(self, model: str, draft: str) -> None:
@@ -82,20 +87,11 @@ class Prompt(TextArea):
         """What Up recalls: earlier questions, the latest last."""
         self._recall = Recall(texts)
 
-    @property
-    def message(self) -> str:
-        """What is written, with folded pastes in full."""
-        return self._pastes.unfold(self.text)
-
-    @property
-    def selected_text(self) -> str:
-        """What is selected, with folded pastes in full."""
-        return self._pastes.unfold(super().selected_text)
-
     def accept(self) -> None:
-        """What was sent is taken: it can be recalled, and the box is empty."""
-        self._recall.add(self.message)
-        self.load_text("")  # not by an edit: undone, it would bring back chips that stand for nothing
+        """What was sent is taken: it can be recalled, and the box holds what was typed since."""
+        self._recall.add(self._pastes.unfold(self._sent))
+        # Not by an edit: undone, it would bring back chips that stand for nothing.
+        self.write(self._pastes.unfold(self.text.removeprefix(self._sent)))
         self._pastes.clear()
 
     def write(self, text: str) -> None:
@@ -133,13 +129,6 @@ class Prompt(TextArea):
         most = max(min(ROWS, viewport.height // 2 - frame), 1)
         return min(super().get_content_height(container, viewport, width), most)
 
-    def get_line(self, line_index: int) -> Text:
-        """A line, its chips marked."""
-        line = super().get_line(line_index)
-        for start, end in self._pastes.chips(line.plain):
-            line.stylize(CHIP, start, end)
-        return line
-
     def render_line(self, y: int) -> Strip:
         """Nothing where there is no room: TextArea cannot break its placeholder to no width at all."""
         return super().render_line(y) if self.content_size.width else Strip.blank(0)
@@ -161,18 +150,16 @@ class Prompt(TextArea):
             self.insert("\n")
         elif event.key == UNFOLD:
             self._take(event)
-            self._unfold()
+            self.unfold()
         elif event.key == "escape" and self.dismiss():
             self._take(event)
         elif event.key == "ctrl+d" and not self.text:
             self._take(event)
             await self.run_action("app.quit")  # as in a shell
-
-    async def _on_paste(self, event: events.Paste) -> None:
-        # Before TextArea's own handler, which would draw control codes as they are.
-        # Terminals paste line ends as carriage returns.
-        text = neutralise(event.text.replace("\r\n", "\n").replace("\r", "\n"))
-        event.text = self._pastes.fold(text, among=self.text)
+        elif event.key in ACTIONS:
+            # A binding would wait its turn, and letters typed after it would be taken in before it.
+            self._take(event)
+            await self.run_action(ACTIONS[event.key])
 
     def _enter(self) -> None:
         row, column = self.cursor_location
@@ -180,6 +167,8 @@ class Prompt(TextArea):
             self.replace("\n", (row, column - 1), (row, column), maintain_selection_offset=False)
         else:
             self.dismiss()
+            self._sent = self.text
+            self.move_cursor(self.document.end)  # what is typed before it is taken comes after it
             self.post_message(self.Sent(self.message))
 
     def action_cursor_up(self, select: bool = False) -> None:
@@ -211,49 +200,13 @@ class Prompt(TextArea):
         event.stop()
         event.prevent_default()
 
-    # Chips
+    # Completions
 
     def edit(self, edit: Edit) -> EditResult:
-        """Every change comes through here: a chip is changed as a whole or not at all."""
-        (top, start), (bottom, end) = edit.top, edit.bottom
-        empty = edit.top == edit.bottom
-        for first, last in self._pastes.chips(self.document[top]):
-            if first < start < last:
-                start = last if empty else first
-        for first, last in self._pastes.chips(self.document[bottom]):
-            if first < end < last:
-                end = last
-        edit.from_location, edit.to_location = (top, start), (bottom, end)
+        """Every change comes through here, and is completed at once: the next key may be Enter."""
         result = super().edit(edit)
         self._offer()
         return result
-
-    def undo(self) -> None:
-        """Take a change back."""
-        self._leave_the_end()
-        super().undo()
-
-    def redo(self) -> None:
-        """Make it again."""
-        self._leave_the_end()
-        super().redo()
-
-    def _leave_the_end(self) -> None:
-        # TextArea moves the cursor last, and fails if its line is gone by then.
-        self.move_cursor((0, 0))
-
-    def _unfold(self) -> None:
-        """Write the paste at the cursor out, or the last one before it."""
-        row, column = self.cursor_location
-        before = [span for span in self._pastes.chips(self.document[row]) if span[0] <= column]
-        if not before:
-            self.notify("There is no folded paste before the cursor in this line.", markup=False)
-            return
-        start, end = max(before)
-        text = self._pastes.unfold(self.document[row][start:end])
-        self.replace(text, (row, start), (row, end), maintain_selection_offset=False)
-
-    # Completions
 
     def on_text_area_changed(self) -> None:
         """What is written became another text as a whole."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
@@ -39,14 +40,11 @@ class Question(Sheet[Any]):
     DEFAULT_CSS = """
     Question {
         & > Vertical { height: auto; max-height: 100%; }
-        VerticalScroll { height: auto; max-height: 14; scrollbar-size-vertical: 1; }
-        #said { max-height: 100%; color: $foreground; }
-        Menu { max-height: 40%; margin: 1 0 0 0; }
+        VerticalScroll { height: auto; scrollbar-size-vertical: 1; }
+        #said { max-height: 200; color: $foreground; }
+        Menu { margin: 1 0 0 0; }
     }
-    Question.-tiny {
-        VerticalScroll { max-height: 4; }
-        Menu { margin: 0; }
-    }
+    Question.-tiny Menu { margin: 0; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "answer", "Answer", priority=True)]
 
@@ -65,6 +63,12 @@ class Question(Sheet[Any]):
             menu = Menu()
             menu.styles.height = len(self._answers)
             yield menu
+
+    def on_resize(self, event: events.Resize) -> None:
+        """The answers keep their lines; the sentences have the rest."""
+        around = 3 if event.size.height >= 12 else 0  # the frame, and a line between
+        room = event.size.height - len(self._answers) - around
+        self.query_one(VerticalScroll).styles.max_height = max(room, 2)
 
     def rows(self, part: str) -> Sequence[Item]:
         """The answers."""

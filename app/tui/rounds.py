@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rich.cells import cell_len, set_cell_size
 from rich.style import Style
 from rich.text import Text
 from textual import events
@@ -17,112 +14,11 @@ from textual.screen import ModalScreen
 from textual.widget import Widget
 from textual.widgets import Static
 
-from app.rounds import (
-    MARKS,
-    MEANINGS,
-    Entry,
-    Fate,
-    Line,
-    RoundLog,
-    brief,
-    headline,
-    law,
-    shown_p,
-    token_lines,
-    visible,
-)
-from app.tui import palette
+from app.rounds import Entry, RoundLog, brief, headline
+from app.tui.round import body, glyph
 
 FOLLOW_EVERY = 0.2  # seconds
-_STYLES: dict[Fate, Style] = {
-    "accepted": Style(color=palette.GOOD, underline=True),
-    "rejected": Style(color=palette.BAD, strike=True),
-    "fell": Style(color=palette.MUTED, strike=True),
-    "token": Style(color=palette.WARM, bold=True),
-}
-_WIDE = 56  # cells from which a token has one line with columns
-_PLAIN = "─"
 _ROOMY, _TALL = 40, 12  # cells and lines from which there is room for a sentence, and for the keys
-
-
-def glyph(entry: Entry) -> str:
-    """An entry as one character: how many drafts stand, `+` where all do, a dash for plain steps."""
-    if entry.round is None:
-        return _PLAIN
-    if entry.round.accepted == entry.round.k:
-        return "+"
-    return "0123456789abcdefg"[entry.round.accepted]
-
-
-def passage(entry: Entry, width: int) -> Text:
-    """The round within its line of text: what was before, then its tokens in their styles."""
-    tokens = [Text(line.text, _STYLES[line.fate]) for line in token_lines(entry)]
-    own = Text("").join(tokens) if tokens else Text(visible(entry.text))
-    room = max(width - min(own.cell_len, width * 2 // 3) - 1, 0)
-    before = visible(entry.before)
-    while before and cell_len(before) > room:
-        before = before[max(1, (cell_len(before) - room) // 2) :]
-    return Text.assemble((f"…{before}", palette.MUTED), own)
-
-
-def body(entry: Entry, width: int) -> Iterator[Text]:
-    """The lines of an entry below its headline, for `width` cells."""
-    yield passage(entry, width)
-    yield Text()
-    lines = list(token_lines(entry))
-    if not lines:
-        if entry.round is not None:
-            yield Text("The details of this round were not taken.", palette.MUTED)
-        return
-    yield from _table(lines, width) if width >= _WIDE else _stacked(lines)
-    yield Text()
-    used = dict.fromkeys(line.fate for line in lines)
-    yield Text("  ".join(f"{MARKS[fate]} {MEANINGS[fate]}" for fate in used), palette.MUTED)
-    yield Text(law(entry), palette.MUTED)
-
-
-def _table(lines: list[Line], width: int) -> Iterator[Text]:
-    """A line a token: mark, token, p, q, what the target preferred."""
-    longest = max(cell_len(line.text) for line in lines) + 2
-    column = max(8, min(longest, (width - 24) // 2))
-    yield Text(f"  {'token':<{column}}  p       q       the target preferred", palette.MUTED)
-    for line in lines:
-        text = Text(f"{MARKS[line.fate]} ", _STYLES[line.fate] + Style(strike=False, underline=False))
-        text.append(_quoted(line.text, column), _STYLES[line.fate])
-        gap = column - cell_len(_quoted(line.text, column))
-        text.append(" " * gap)
-        text.append(f"  {shown_p(line.p):<6}  {'' if line.fate == 'token' else shown_p(line.q):<6}")
-        if line.preferred:
-            told = f"  {shown_p(line.preferred[1]):<6}  "
-            room = width - text.cell_len - cell_len(told)
-            text.append(told).append(_quoted(line.preferred[0], max(room, 3)), _STYLES["token"])
-        elif line.fate != "token":
-            text.append("  it too", palette.MUTED)
-        yield text
-
-
-def _stacked(lines: list[Line]) -> Iterator[Text]:
-    """Two or three short lines a token."""
-    for line in lines:
-        yield Text.assemble(
-            (f"{MARKS[line.fate]} ", _STYLES[line.fate] + Style(strike=False, underline=False)),
-            (f"“{line.text}”", _STYLES[line.fate]),
-        )
-        q = "" if line.fate == "token" else f"  q {shown_p(line.q)}"
-        yield Text(f"  p {shown_p(line.p)}{q}")
-        if line.preferred:
-            yield Text.assemble(
-                ("  preferred ", palette.MUTED),
-                (f"“{line.preferred[0]}”", _STYLES["token"]),
-                f" {shown_p(line.preferred[1])}",
-            )
-
-
-def _quoted(text: str, room: int) -> str:
-    """In quotes, cut to `room` cells."""
-    if cell_len(text) + 2 <= room:
-        return f"“{text}”"
-    return f"“{set_cell_size(text, max(room - 3, 0))}…”"
 
 
 class Strip(Widget):
@@ -190,18 +86,25 @@ class Rounds(ModalScreen[None]):
         Binding("end,G", "go(-1)", "Last", priority=True),
         Binding("up", "scroll(-1)", "Up", priority=True),
         Binding("down", "scroll(1)", "Down", priority=True),
+        Binding("pageup", "page(-1)", "Page up", priority=True),
+        Binding("pagedown", "page(1)", "Page down", priority=True),
         Binding("escape,q,f6", "close", "Close", priority=True),
+        # A modal screen hides the app's own keys.
+        Binding("ctrl+q", "app.quit", "Quit", priority=True),
+        Binding("ctrl+c", "app.interrupt", "Copy, stop or quit", priority=True),
     ]
     KEYS = "← → step · r R rejections · Home End · Esc closes"
 
     at: reactive[int] = reactive(0, init=False)
 
-    def __init__(self, log: RoundLog) -> None:
+    def __init__(self, log: RoundLog, at: int | None = None) -> None:
         """Args:
         log: the rounds; it may grow meanwhile.
+        at: index of the entry to show first; None takes the last one with drafts.
         """
         super().__init__()
         self._log = log
+        self._start = at
         self._entries: list[Entry] = []
         self._news = -1
 
@@ -214,10 +117,10 @@ class Rounds(ModalScreen[None]):
         yield Static(self.KEYS, id="keys", markup=False)
 
     def on_mount(self) -> None:
-        """Show the last round with drafts, if there is one."""
+        """Show the round that was asked for, or the last one with drafts, if there is one."""
         self._follow()
-        drafted = [i for i, entry in enumerate(self._entries) if entry.round]
-        self.at = drafted[-1] if drafted else self._last
+        drafted = [i for i, entry in enumerate(self._entries) if entry.round] or [self._last]
+        self.at = drafted[-1] if self._start is None else min(self._start, self._last)
         self._show()
         self.set_interval(FOLLOW_EVERY, self._follow)
 
@@ -285,6 +188,11 @@ class Rounds(ModalScreen[None]):
     def action_scroll(self, by: int) -> None:
         """Scroll a round that is longer than the screen."""
         self.query_one(VerticalScroll).scroll_relative(y=by, animate=False)
+
+    def action_page(self, by: int) -> None:
+        """Scroll by pages."""
+        scroll = self.query_one(VerticalScroll)
+        scroll.scroll_relative(y=by * max(scroll.size.height - 1, 1), animate=False)
 
     def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
         """The wheel over the strip steps."""

@@ -68,7 +68,7 @@ class Sheet(ModalScreen[Result | None], Generic[Result]):
         with Vertical() as frame:
             frame.border_title = Content(self._title)
             frame.border_subtitle = Content(self._keys)
-            yield Input(self._typed, self._placeholder)
+            yield Input(self._typed, self._placeholder, select_on_focus=False)
             yield Menu()
             yield Static(id="said", markup=False)
 

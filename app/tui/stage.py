@@ -170,7 +170,7 @@ class Stage:
         self.panel.display = self._wide if self._panel is None else self._panel
         if now is not None:
             self.banner.verdict = now.verdict
-            self.panel.insight = Insight(now, self.desk.timeline, self.desk.timeline.rounds)
+            self.panel.insight = Insight(now, self.desk.reports.timeline, self.desk.reports.timeline.rounds)
 
 
 def _line(text: str) -> str:

@@ -154,6 +154,9 @@ class TimelineScreen(ModalScreen[None]):
         Binding("minus,down", "zoom(2)", "Farther", priority=True),
         Binding("0", "whole", "All", priority=True),
         Binding("escape,q,f7", "close", "Close", priority=True),
+        # A modal screen hides the app's own keys.
+        Binding("ctrl+q", "app.quit", "Quit", priority=True),
+        Binding("ctrl+c", "app.interrupt", "Copy, stop or quit", priority=True),
     ]
     KEYS = "+ the latest rounds · − more of them · 0 all · Esc closes"
 

@@ -59,14 +59,38 @@ def test_without_a_terminal_it_is_ask(specchat: Any, assistant: Scripted) -> Non
     assert assistant.asked[0].content == "hi"
 
 
-def test_on_a_terminal_it_is_the_chat(specchat: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    shown: list[Settings] = []
+@pytest.mark.parametrize(
+    ("argv", "chat_id"),
+    [
+        ([], None),
+        (["-c"], ""),
+        (["--continue"], ""),
+        (["--resume", "abc"], "abc"),
+        (["--resume=abc"], "abc"),
+    ],
+)
+def test_on_a_terminal_it_is_the_chat_a_new_one_or_one_that_was_kept(
+    argv: list[str], chat_id: str | None, specchat: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown: list[tuple[Settings, str | None]] = []
     tui = types.ModuleType("app.tui")
-    tui.run = lambda settings: shown.append(settings) or 0  # type: ignore[attr-defined]
+    tui.run = lambda *given: shown.append(given) or 0  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "app.tui", tui)
     monkeypatch.setattr("app.cli._is_terminal", lambda stream: True)
-    assert specchat("--k", "2").code == 0
-    assert shown == [Settings(k=2)]
+    assert specchat("--k", "2", *argv).code == 0
+    assert shown == [(Settings(k=2), chat_id)]
+
+
+@pytest.mark.parametrize(
+    ("argv", "said"),
+    [(["-c"], "There is no chat to continue."), (["--resume", "abc"], "There is no chat 'abc'.")],
+)
+def test_a_chat_that_is_not_there_is_said_before_any_screen(
+    argv: list[str], said: str, specchat: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.cli._is_terminal", lambda stream: True)
+    outcome = specchat(*argv)
+    assert (outcome.code, said in outcome.err) == (2, True)
 
 
 @pytest.mark.parametrize(

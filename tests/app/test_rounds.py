@@ -86,3 +86,26 @@ def test_no_probability_is_shown_as_sure_or_impossible_that_is_not() -> None:
 
 def test_a_token_moves_no_cursor() -> None:
     assert visible("a\tb\x1b[2J\u009b") == "a⇥b␛[2J\\x9b"
+
+
+def test_a_draft_that_strict_exactness_decides_again_is_not_called_rejected() -> None:
+    fox = Token(5, " fox", 0.5)
+    details = Details((Drafted(5, " fox", 0.5, 1.0, fox),), fox, fox, "softmax")
+    again, token = token_lines(log(Round(k=1, accepted=0, tokens=[5], details=details)).entries[0])
+    assert (again.fate, token.fate) == ("again", "token")
+    assert "too near to tell, so a plain step decided" in again.words
+
+
+def test_a_character_of_an_answer_leads_to_its_round() -> None:
+    made = log(plain("The quick"), plain(" brown"), SPECULATIVE, plain("!"))
+    made.begin()
+    made.add(plain("Other"))
+    text = "The quick brown fox over!"
+    assert [made.find(1, text.index(word)) for word in ("The", "brown", "fox", "over", "!")] == [
+        0,
+        0,
+        1,
+        1,
+        2,
+    ]
+    assert (made.find(2, 0), made.find(2, 5), made.find(3, 0)) == (3, None, None)

@@ -198,3 +198,13 @@ def test_a_chat_is_rendered_up_to_the_answer(folder: Path) -> None:
     tokenizer = load(str(folder)).tokenizer
     ids = render_chat(tokenizer, [{"role": "user", "content": "hi"}])
     assert tokenizer.decode(ids) == "<|im_start|>user\nhi<|im_end|>\n<|im_start|>assistant\n"
+
+
+def test_too_little_memory_is_called_so(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*arrays: Any) -> None:
+        raise RuntimeError("[malloc] Unable to allocate 40000000000 bytes.")
+
+    monkeypatch.setattr(mx, "eval", full)
+    with pytest.raises(ModelError, match="not enough memory") as refusal:
+        load(str(folder))
+    assert "smaller model" in refusal.value.next_step

@@ -192,16 +192,22 @@ def test_what_is_no_repository_is_refused_at_once(tmp_path: Path) -> None:
         Pull(str(tmp_path))
 
 
-def test_the_rate_is_that_of_the_last_seconds() -> None:
+def test_the_rate_is_that_of_the_last_seconds_whatever_was_here_before() -> None:
     now = 0.0
     pull = Pull(REPOSITORY, clock=lambda: now)
     pull._wanted.set()
-    for second in range(31):
+    pull._moved(int(2e9), int(4e9), 0)  # the first file was here
+    here = int(3e9)  # and half of the second
+    pull._moved(here, int(4e9), 0)
+    for second in range(1, 31):
         now = float(second)
-        # 10 MB/s for the first half, then 1 MB/s.
-        pull._moved(int(1e6 * (10 * min(second, 15) + max(0, second - 15))), int(1e9))
-    assert pull.progress.rate == pytest.approx(1e6, rel=0.01)
-    assert pull.progress.words == "16% of 1.0 GB · 1.0 MB/s · 14 min left"
+        came = int(10e6) if second <= 15 else int(1e6)
+        here += came
+        pull._moved(here, int(4e9), came)
+        if second == 1:
+            assert pull.progress.rate == pytest.approx(10e6)
+    assert pull.progress.rate == pytest.approx(1e6)
+    assert pull.progress.words == "79% of 4.0 GB · 1.0 MB/s · 14 min left"
 
 
 def test_what_is_not_whole_is_never_all() -> None:

@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from app.chats import folding
@@ -98,6 +98,8 @@ def test_a_snippet_shows_what_is_around(store: Store, talk: Callable) -> None:
 alphabet = st.text(st.sampled_from("aßİÅ\u0301\u0323e한\u1112\u1161\u11abfiΣ \n"), max_size=12)
 
 
+@example("", "\u0301", "\u0323")
+@example("\u1112", "\u1161\u11ab", "")
 @given(alphabet, alphabet, alphabet)
 def test_a_part_is_found_where_it_is(before: str, part: str, after: str) -> None:
     text = before + part + after

@@ -61,6 +61,12 @@ def test_signs_alone_are_no_copy() -> None:
     assert parts("| --- | --- | --- | --- |", "| a | b | c | d |\n| --- | --- | --- | --- |\n") == []
 
 
+def test_signs_beside_the_words_belong_to_the_part() -> None:
+    assert parts("a b c d e f g h!!!!!!!!!!!!!!!!", "x" * 8 + "(((a b c d e f g h!!!!!!!!!!!!!!") == [
+        "a b c d e f g h!!!!!!!!!!!!!!"
+    ]
+
+
 def test_other_white_space_or_line_ends_make_it_another_text() -> None:
     line = "one two three four five six seven eight"
     assert parts(line.replace(" four", "\nfour"), line) == []
@@ -112,7 +118,26 @@ def test_the_same_line_over_and_over_is_one_part() -> None:
 
 
 BITS = st.sampled_from(
-    [*("a", "bc", "d e f", " ", " ", " ", "\n", "\r\n", ". ", " = ", "漢", "漢字", "한국", "x_1")]
+    [
+        *(
+            "a",
+            "bc",
+            "d e f",
+            " ",
+            " ",
+            " ",
+            "\n",
+            "\r\n",
+            ". ",
+            " = ",
+            "((((",
+            "!!!!!!!!",
+            "漢",
+            "漢字",
+            "한국",
+            "x_1",
+        )
+    ]
 )
 
 

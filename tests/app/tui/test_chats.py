@@ -145,13 +145,23 @@ async def test_r_renames() -> None:
     shelf = Shelf()
     async with showing() as person:
         await show(person, shelf)
-        await person.press("r", "end")
+        await person.press("r")
         await person.type(" prd")  # letters are letters there
         await person.press("enter")
         assert shelf.kept["b1"].title == "Bread prd"
         assert "› Bread prd" in person.screen
         await person.press("r", "x", "escape")
         assert shelf.kept["b1"].title == "Bread prd"
+
+
+async def test_letters_of_a_title_are_never_taken_for_keys() -> None:
+    shelf = Shelf()
+    async with showing() as person:
+        await show(person, shelf)
+        await person.press_at_once("r", *"pudre")
+        await person.press("enter")
+        assert shelf.kept["b1"].title == "Breadpudre"
+        assert len(shelf.kept) == 3
 
 
 async def test_p_pins_and_the_choice_stays_on_its_chat() -> None:

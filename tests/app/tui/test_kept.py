@@ -1,4 +1,4 @@
-"""Chats outlive the program: kept while answers stream, taken up again; and what happens where they cannot be."""
+"""Chats outlive the program: kept while answers stream, and taken up again; and where they cannot be."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from screenplay import Scripted, rounds
 from app.chats.store import Store
 from app.shelf import title_of
 from app.template import Message
+from app.thinking import Markers
 from models import locations
 
 
@@ -64,6 +65,18 @@ async def test_what_streams_is_on_disk_before_it_ends() -> None:
         store.close()
         await driver.pilot.press("escape")
         await driver.see("■ stopped")
+
+
+async def test_thinking_that_the_prompt_opened_is_thinking_when_the_chat_is_taken_up() -> None:
+    opened = Scripted([rounds("Well, hm.", "</think>", "Yes.")], markers=Markers(opener="<think>\n"))
+    async with chat(opened) as driver:
+        await driver.ask("Go.")
+        await driver.see("Yes.", "○ ready")
+    async with chat(Scripted(), resume=True) as driver:
+        await driver.see("▸ thought for", "Yes.")
+        assert "Well" not in driver.screen
+        await driver.pilot.press("f2")
+        await driver.see("3 tokens: 3 undrafted")
 
 
 async def test_quitting_in_mid_answer_keeps_what_was_said() -> None:

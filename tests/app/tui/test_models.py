@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from stage import Person, stage
+from showing import Person, showing
 
 from app.settings import Settings
 from app.tui.first_run import question
 from app.tui.models import Models, Pick
+from models import stock
 from models.errors import ModelError, ModelMissing
 from models.installed import Installed
 from models.need import need
@@ -50,15 +51,13 @@ class Download(Pull):
         self.asked.append("pause")
 
 
-class Stock:
+class Stock(stock.Stock):
     """Models in memory."""
 
-    memory = 16 * GB
-
     def __init__(self) -> None:
+        super().__init__(memory=16 * GB)
         self.here = [model("Big-7B", 4.3), model("Small-0.5B", 0.3), model("Other-1B", 0.7)]
         self.here[2:] = [model("Broken", 1, problem="Its weights are damaged."), *self.here[2:]]
-        self.pull: Any = None
         self.offered: list[Offer] = []
         self.unreachable = False
 
@@ -82,9 +81,6 @@ class Stock:
         if self.unreachable:
             raise ModelMissing(f"{ref} is not on this machine and the hub cannot be reached.", "Try again.")
         return Prospect(ref, int(2 * GB), self.here[0].size)
-
-    def sentences(self, found: Prospect) -> list[str]:
-        return found.sentences(self.memory)
 
     def fetch(self, *refs: str) -> Any:
         if self.pull is not None and self.pull.refs != refs:
@@ -112,8 +108,8 @@ def _plain(person: Person) -> str:
     return "".join(person.screen.replace("│", "").split())
 
 
-@pytest.fixture
-def stock() -> Stock:
+@pytest.fixture(name="stock")
+def models_in_memory() -> Stock:
     return Stock()
 
 
@@ -122,7 +118,7 @@ def models(stock: Stock, **rest: Any) -> Models:
 
 
 async def test_a_target_and_then_a_source_are_the_pick(stock: Stock) -> None:
-    async with stage() as person:
+    async with showing() as person:
         await person.open(models(stock))
         await shows(person, "Big-7B")
         assert "in use  4.3 GB" in person.screen
@@ -137,7 +133,7 @@ async def test_a_target_and_then_a_source_are_the_pick(stock: Stock) -> None:
 
 
 async def test_a_source_that_does_not_fit_shows_its_reason_and_is_not_chosen(stock: Stock) -> None:
-    async with stage() as person:
+    async with showing() as person:
         await person.open(models(stock))
         await shows(person, "Big-7B")
         await person.press("enter")
@@ -145,25 +141,38 @@ async def test_a_source_that_does_not_fit_shows_its_reason_and_is_not_chosen(sto
         await person.press("up")
         await shows(person, "Its tokens are others: id 5 is 'a' in the target and 'b' in the draft.")
         await person.press("enter")
+        await shows(person, "› Back")
         assert person.app.results == []
-        await person.press("escape")
-        await shows(person, "Big-7B")
+        await person.press("enter", "escape")
+        await shows(person, "Find, or org/name")
         await person.press("escape")
         assert person.app.results == [None]
 
 
-async def test_a_model_that_cannot_be_loaded_says_why(stock: Stock) -> None:
-    async with stage() as person:
+async def test_a_folder_that_cannot_be_loaded_says_why(stock: Stock) -> None:
+    stock.here = [Installed("/models/odd", "odd", "folder", problem="It asks to run code.")]
+    async with showing() as person:
         await person.open(models(stock))
-        await shows(person, "Broken")
-        await person.type("brok")
+        await shows(person, "/models/odd. It asks to run code.")
         await person.press("enter")
-        await shows(person, "Its weights are damaged.")
+        await shows(person, "It asks to run code.")
         assert person.app.results == []
 
 
+async def test_a_damaged_model_of_the_hub_can_be_fetched_again(stock: Stock) -> None:
+    async with showing() as person:
+        await person.open(models(stock))
+        await shows(person, "Broken")
+        await person.type("broken")
+        await person.press("enter")
+        await shows(person, "Its weights are damaged.\n 2.0 GB to download.")
+        await person.press("enter")
+        await until(person, lambda: stock.pull is not None)
+        assert stock.pull.refs == ("org/Broken",)
+
+
 async def test_a_repository_is_asked_for_shown_with_its_need_and_only_then_downloaded(stock: Stock) -> None:
-    async with stage() as person:
+    async with showing() as person:
         await person.open(models(stock))
         await shows(person, "Big-7B")
         await person.type("org/new-model")
@@ -184,7 +193,7 @@ async def test_a_repository_is_asked_for_shown_with_its_need_and_only_then_downl
 
 async def test_a_hub_that_cannot_be_reached_is_a_sentence(stock: Stock) -> None:
     stock.unreachable = True
-    async with stage() as person:
+    async with showing() as person:
         await person.open(models(stock))
         await shows(person, "Big-7B")
         await person.type("org/new-model")
@@ -195,7 +204,7 @@ async def test_a_hub_that_cannot_be_reached_is_a_sentence(stock: Stock) -> None:
 async def test_a_download_is_paused_and_resumed_by_enter_and_ends_in_the_list(stock: Stock) -> None:
     stock.pull = Download("org/new-model")
     stock.pull.progress = Progress("running", "org/new-model", int(1 * GB), int(4 * GB), 10e6)
-    async with stage() as person:
+    async with showing() as person:
         await person.open(models(stock))
         await shows(person, "25% of 4.0 GB · 10.0 MB/s · 5 min left")
         await person.press("enter")
@@ -214,14 +223,14 @@ async def test_a_download_is_paused_and_resumed_by_enter_and_ends_in_the_list(st
 async def test_a_download_that_fails_says_why_and_what_to_do(stock: Stock) -> None:
     stock.pull = Download("org/new-model")
     stock.pull.progress = Progress("failed", "org/new-model", 0, 0, None, "The disk is full.", "Free some.")
-    async with stage() as person:
+    async with showing() as person:
         await person.open(models(stock))
         await shows(person, "The disk is full. Free some. Enter resumes it.")
 
 
 async def test_an_unfinished_download_is_looked_up_and_goes_on(stock: Stock) -> None:
     stock.here = [Installed("org/half", "half", "hub", part=int(GB), problem="Its download is not finished.")]
-    async with stage() as person:
+    async with showing() as person:
         await person.open(models(stock))
         await shows(person, "1.0 GB")
         await person.press("enter")
@@ -230,7 +239,7 @@ async def test_an_unfinished_download_is_looked_up_and_goes_on(stock: Stock) -> 
 
 async def test_pairs_that_are_not_here_are_offered(stock: Stock) -> None:
     stock.offered = offer(16 * GB)[:1]
-    async with stage() as person:
+    async with showing() as person:
         await person.open(models(stock))
         await shows(person, "Pairs for 15 GiB of memory")
         await person.press("up")
@@ -244,7 +253,7 @@ async def test_pairs_that_are_not_here_are_offered(stock: Stock) -> None:
 
 async def test_a_pair_that_was_wanted_downloads_at_once(stock: Stock) -> None:
     (pair,) = offer(16 * GB)[:1]
-    async with stage() as person:
+    async with showing() as person:
         await person.open(models(stock, wanted=pair))
         await shows(person, "asking the hub")
         assert stock.pull.refs == pair.refs
@@ -252,26 +261,27 @@ async def test_a_pair_that_was_wanted_downloads_at_once(stock: Stock) -> None:
 
 async def test_without_colour_the_choice_shows(stock: Stock, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
-    async with stage() as person:
+    async with showing() as person:
         await person.open(models(stock))
         await shows(person, "› Big-7B")
 
 
 async def test_it_works_on_a_tiny_screen(stock: Stock) -> None:
-    async with stage(size=TINY) as person:
+    async with showing(size=TINY) as person:
         await person.open(models(stock))
         await shows(person, "Big-7B")
         await person.press("enter")
         await shows(person, "lookup")
         await person.press("up")
-        await shows(person, "Its tokens are others")
-        await person.press("down", "enter")
+        await person.press("enter")
+        await shows(person, "Its tokens are others: id 5 is 'a' in the target and 'b' in the draft.")
+        await person.press("escape", "down", "enter")
         assert person.app.results == [Pick("org/Big-7B", "lookup")]
 
 
 async def test_names_out_of_files_are_no_control_codes(stock: Stock) -> None:
     stock.here = [model("evil\x1b[31m[bold]", 1)]
-    async with stage() as person:
+    async with showing() as person:
         await person.open(models(stock))
         await shows(person, "evil␛[31m[bold]")
 
@@ -285,17 +295,22 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "home"
 
 
-@pytest.mark.parametrize("size", [(80, 24), TINY])
+@pytest.mark.parametrize("size", [(80, 24), (40, 12), TINY])
 async def test_the_first_start_offers_a_pair_and_nothing_is_downloaded_unless_chosen(
     stock: Stock, home: Path, size: tuple[int, int]
 ) -> None:
     stock.offered = offer(16 * GB)
     asked = question(stock, Settings())
     assert asked is not None
-    async with stage(size=size) as person:
+    async with showing(size=size) as person:
         await person.open(asked)
         await shows(person, "Stay with")
-        await person.press("down", "enter")
+        await person.press("down")
+        for _ in range(9):
+            await person.press("pagedown")
+        await shows(person, "decodes plainly and says so.")
+        await shows(person, "› Qwen2.5 7B")
+        await person.press("enter")
         assert person.app.results == [stock.offered[0]]
     assert stock.pull is None
 
@@ -304,7 +319,7 @@ async def test_to_stay_is_the_first_answer_and_it_is_asked_once(stock: Stock, ho
     stock.offered = offer(16 * GB)
     asked = question(stock, Settings())
     assert asked is not None
-    async with stage() as person:
+    async with showing() as person:
         await person.open(asked)
         await shows(person, "Nothing is downloaded unless you choose it. Later: /model.")
         await person.press("down")

@@ -55,6 +55,13 @@ async def test_the_keys_that_fit_are_told() -> None:
         assert "Ctrl+Q quit" in person.screen
 
 
+async def test_keys_are_taken_in_their_order_however_fast_they_come() -> None:
+    async with showing(box()) as person:
+        await person.press_at_once("a", "b", "backspace", "c", "left", "d", "ctrl+u", "e", "enter", "f")
+        assert person.app.sent == ["ec"]
+        assert person.prompt.text == "f"
+
+
 # Earlier questions
 
 
@@ -299,8 +306,12 @@ async def test_undo_of_a_long_text_that_was_typed_in_one_go() -> None:
         await person.pilot.pause()
         await person.press("ctrl+z")
         assert person.prompt.text == ""
+        await person.press("ctrl+z")
         await person.press("ctrl+y")
         assert person.prompt.text.count("x") == 30
+        end = person.prompt.cursor_location
+        await person.press("ctrl+y")
+        assert person.prompt.cursor_location == end == (29, 1)
 
 
 @pytest.mark.parametrize("sent", ["\n", "\x1b\r", "\x1b\n", "\x1b[13;2u", "\x1b[13;3u", "\x1b[27;2;13~"])
@@ -308,3 +319,10 @@ def test_a_new_line_is_heard_however_a_terminal_sends_it(sent: str) -> None:
     (key,) = XTermParser().feed(sent)
     assert isinstance(key, events.Key)
     assert key.key in NEWLINE
+
+
+async def test_what_is_typed_before_the_sent_text_is_taken_stays() -> None:
+    async with showing(box()) as person:
+        await person.press_at_once("a", "enter", "ctrl+u", "b", "c")
+        assert person.app.sent == ["a"]
+        assert person.prompt.text == "bc"

@@ -12,7 +12,8 @@ from textual.app import App
 from textual.pilot import Pilot
 
 from app.rounds import RoundLog
-from app.tui.rounds import Rounds, Strip, body, glyph
+from app.tui.round import body, glyph
+from app.tui.rounds import Rounds, Strip
 from mlx_spec.events import Details, Drafted, Round, Token
 
 OVER = Token(7, " over", 0.812)
@@ -82,6 +83,14 @@ async def test_it_opens_at_the_last_round_and_steps_back_by_keys() -> None:
         assert "[b]plain[/b]" in driver.screen
         await driver.pilot.press("r")
         assert "then a correction" in driver.screen
+
+
+async def test_it_can_open_at_any_round() -> None:
+    app: App[None] = App()
+    async with app.run_test() as pilot:
+        await app.push_screen(Rounds(log(), at=1))
+        await pilot.pause(0.05)
+        assert "(2 of 4)" in Driver(app, pilot).screen
 
 
 async def test_the_mouse_picks_a_round_by_pointing_at_it() -> None:

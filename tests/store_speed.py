@@ -1,8 +1,6 @@
-"""Measures the chat store: what docs/chats.md says of its speed. Run with `python -m docs.store_speed`.
+"""Times what kept chats cost, and prints the seconds as JSON. `bench.studies.store` starts it.
 
-A chat must open and a search must end before a person notices, and writing an answer down while it streams
-must leave the processor to the model. Each number is the median of several runs, on a disk that is warm;
-the last line has them as one JSON object. `docs` may import the program, which `bench` may not.
+Each time is the median of several runs on a warm disk.
 """
 
 from __future__ import annotations
@@ -50,9 +48,6 @@ def main() -> None:
             **streaming(path, rng),
         }
         store.close()
-    width = max(map(len, found)) + 2
-    for name, value in found.items():
-        sys.stdout.write(f"{name:{width}}{value:,.4f}\n")
     sys.stdout.write(json.dumps(found) + "\n")
 
 

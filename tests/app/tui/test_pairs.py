@@ -1,0 +1,86 @@
+"""Other pairs, another K: chosen on the screen, and the chat stays."""
+
+from __future__ import annotations
+
+from driver import chat
+from screenplay import Scripted, rounds
+
+from app.tui.models import Models
+from mlx_spec.errors import SpecError
+
+
+async def test_another_k_and_source_from_the_next_answer_on() -> None:
+    assistant = Scripted([rounds("One.")], draft="lookup")
+    async with chat(assistant) as driver:
+        await driver.ask("/k 4")
+        await driver.see("K 4, draft auto.")
+        await driver.ask("/draft none")
+        await driver.see("draft: none")
+        await driver.ask("/spec off")
+        await driver.until(lambda: len(assistant.retuned) == 3)
+        await driver.ask("/k")
+        await driver.see("K is 0.")
+        await driver.ask("/k many")
+        await driver.see("/k")
+        assert driver.prompt.text == "/k many"
+    assert assistant.retuned == [(4, "auto"), (4, "none"), (0, "none")]
+
+
+async def test_a_source_that_does_not_fit_is_refused_with_the_reason() -> None:
+    assistant = Scripted(unfit={"model:nope": SpecError("nope has another vocabulary.", "Try lookup.")})
+    async with chat(assistant) as driver:
+        await driver.ask("/draft model:nope")
+        await driver.see("▲ nope has another vocabulary.", "Try lookup.", "draft: lookup")
+
+
+async def test_another_model_is_loaded_and_the_chat_stays() -> None:
+    assistant = Scripted([rounds("One."), rounds("Two.")])
+    async with chat(assistant) as driver:
+        await driver.ask("first")
+        await driver.see("One.", "○ ready")
+        await driver.ask("/model other")
+        await driver.until(lambda: driver.app.desk.worker.settings.model == "other")
+        await driver.see("Memory of the models:", "○ ready")
+        await driver.ask("second")
+        await driver.see("Two.", "○ ready")
+    assert [message.content for message in assistant.asked[1]] == ["first", "One.", "second"]
+
+
+async def test_the_list_of_models_opens_and_closes() -> None:
+    async with chat(Scripted()) as driver:
+        await driver.ask("/model")
+        await driver.until(lambda: isinstance(driver.app.screen, Models))
+        await driver.pilot.press("escape")
+        await driver.until(lambda: len(driver.app.screen_stack) == 1)
+
+
+async def test_a_better_pair_is_offered_once() -> None:
+    async with chat(Scripted(), first=True) as driver:
+        await driver.see("Stay with the embedded model")
+        await driver.pilot.press("enter")
+        await driver.until(lambda: len(driver.app.screen_stack) == 1)
+    async with chat(Scripted(), first=True) as driver:
+        await driver.pilot.pause(0.1)
+        assert len(driver.app.screen_stack) == 1
+
+
+async def test_why_timeline_rounds_and_help_open_from_their_keys() -> None:
+    async with chat(Scripted([rounds("One.")])) as driver:
+        await driver.ask("first")
+        await driver.see("One.", "○ ready")
+        await driver.pilot.press("f8")
+        await driver.see("It is off: every step is plain decoding's.")
+        for key in ("f1", "f6", "f7", "ctrl+p", "ctrl+o"):
+            await driver.pilot.press(key)
+            await driver.until(lambda: len(driver.app.screen_stack) == 2)
+            await driver.pilot.press("escape")
+            await driver.until(lambda: len(driver.app.screen_stack) == 1)
+
+
+async def test_a_command_from_the_palette_runs_or_waits_for_its_argument() -> None:
+    async with chat(Scripted([rounds("One.")])) as driver:
+        await driver.pilot.press("ctrl+p", *"rename", "enter")
+        await driver.until(lambda: driver.prompt.text == "/rename ")
+        driver.prompt.clear()
+        await driver.pilot.press("ctrl+p", *"undo", "enter")
+        await driver.see("There is nothing to")
