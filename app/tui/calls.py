@@ -73,10 +73,11 @@ class Calls:
         return ""
 
     def _copy(self, what: str) -> str:
-        last = self._desk.conversation.last("assistant")
-        if last is None:
+        transcript = self._stage.transcript
+        chosen = transcript.current or next(reversed(transcript.answers), None)
+        if chosen is None or not chosen.said:
             raise SpecError("There is no answer to copy.", "Ask something first.")
-        self._app.copy_to_clipboard(clipboard.pick(what, last.text))
+        self._app.copy_to_clipboard(clipboard.pick(what, chosen.said))
         return ""
 
     def _chats(self, search: str) -> str:
