@@ -31,7 +31,7 @@ from mlx_spec.metrics import Metrics
 from mlx_spec.options import EngineOptions, Limits, Sampling
 from mlx_spec.policy.auto import AutoK, k_max
 from mlx_spec.policy.controller import FixedK, Off
-from mlx_spec.text import TextStream, decoder, vocabulary
+from mlx_spec.text import TextStream, Vocabulary, decoder, vocabulary
 from mlx_spec.trace import Trace
 from mlx_spec.turns import snapshot
 from mlx_spec.turns.identity import identity
@@ -82,6 +82,7 @@ class Engine:
         self.session = session or Session(CachedModel(target.model, self.options.kv_bits, self._vocabulary))
         self.source = drafts.make(draft, target, self.options) if isinstance(draft, str) else draft
         self._decode = decoder(target.tokenizer)
+        self._words = Vocabulary(self._decode) if self.options.details else None
         self._end_tokens = frozenset(target.tokenizer.eos_token_ids)
         self._newline = target.tokenizer.encode("\n", add_special_tokens=False)
         self._chunk = chunk_size(self.options, target.model)
@@ -127,7 +128,6 @@ class Engine:
         return Metrics(
             k=self._controller.next_k(),
             state=self._controller.state,
-            reason=self._controller.reason,
             verdict=self.verdict,
             kernel=self._kernel,
             source=self.source.name if self.source else None,
@@ -172,6 +172,7 @@ class Engine:
             self._strict,
             sampler=self.sampler(sampling, len(prompt)),
             stream=TextStream(self._decode, limits.stop),
+            words=self._words,
             metrics=self.metrics,
             trace=self._trace,
             paranoid=Paranoid(self._chunk) if self.options.paranoid else None,

@@ -98,19 +98,6 @@ class AutoK:
     def state(self) -> State:
         return self._state
 
-    @property
-    def reason(self) -> str | None:
-        if self._state == "speculating":
-            return None
-        if self._state == "measuring":
-            return "measuring whether speculation pays"
-        if self.waits_for_reading:
-            return f"the source would first have to read {self.record.catch_up.behind} tokens"
-        k, value = self.best()
-        if value is None:
-            return "what rounds cost is not measured, and by a guess they would not pay"
-        return f"speculation at K={k} would run at {value:.2f}x plain decoding"
-
     def best(self) -> tuple[int, float | None]:
         """The best K of at least 1 whose cost was measured, and its predicted speedup.
 
