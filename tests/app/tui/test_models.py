@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from stage import Person, stage
+from showing import Person, showing
 
 from app.settings import Settings
 from app.tui.first_run import question
@@ -118,7 +118,7 @@ def models(stock: Stock, **rest: Any) -> Models:
 
 
 async def test_a_target_and_then_a_source_are_the_pick(stock: Stock) -> None:
-    async with stage() as person:
+    async with showing() as person:
         await person.open(models(stock))
         await shows(person, "Big-7B")
         assert "in use  4.3 GB" in person.screen
@@ -133,7 +133,7 @@ async def test_a_target_and_then_a_source_are_the_pick(stock: Stock) -> None:
 
 
 async def test_a_source_that_does_not_fit_shows_its_reason_and_is_not_chosen(stock: Stock) -> None:
-    async with stage() as person:
+    async with showing() as person:
         await person.open(models(stock))
         await shows(person, "Big-7B")
         await person.press("enter")
@@ -151,7 +151,7 @@ async def test_a_source_that_does_not_fit_shows_its_reason_and_is_not_chosen(sto
 
 async def test_a_folder_that_cannot_be_loaded_says_why(stock: Stock) -> None:
     stock.here = [Installed("/models/odd", "odd", "folder", problem="It asks to run code.")]
-    async with stage() as person:
+    async with showing() as person:
         await person.open(models(stock))
         await shows(person, "/models/odd. It asks to run code.")
         await person.press("enter")
@@ -160,7 +160,7 @@ async def test_a_folder_that_cannot_be_loaded_says_why(stock: Stock) -> None:
 
 
 async def test_a_damaged_model_of_the_hub_can_be_fetched_again(stock: Stock) -> None:
-    async with stage() as person:
+    async with showing() as person:
         await person.open(models(stock))
         await shows(person, "Broken")
         await person.type("broken")
@@ -172,7 +172,7 @@ async def test_a_damaged_model_of_the_hub_can_be_fetched_again(stock: Stock) -> 
 
 
 async def test_a_repository_is_asked_for_shown_with_its_need_and_only_then_downloaded(stock: Stock) -> None:
-    async with stage() as person:
+    async with showing() as person:
         await person.open(models(stock))
         await shows(person, "Big-7B")
         await person.type("org/new-model")
@@ -193,7 +193,7 @@ async def test_a_repository_is_asked_for_shown_with_its_need_and_only_then_downl
 
 async def test_a_hub_that_cannot_be_reached_is_a_sentence(stock: Stock) -> None:
     stock.unreachable = True
-    async with stage() as person:
+    async with showing() as person:
         await person.open(models(stock))
         await shows(person, "Big-7B")
         await person.type("org/new-model")
@@ -204,7 +204,7 @@ async def test_a_hub_that_cannot_be_reached_is_a_sentence(stock: Stock) -> None:
 async def test_a_download_is_paused_and_resumed_by_enter_and_ends_in_the_list(stock: Stock) -> None:
     stock.pull = Download("org/new-model")
     stock.pull.progress = Progress("running", "org/new-model", int(1 * GB), int(4 * GB), 10e6)
-    async with stage() as person:
+    async with showing() as person:
         await person.open(models(stock))
         await shows(person, "25% of 4.0 GB · 10.0 MB/s · 5 min left")
         await person.press("enter")
@@ -223,14 +223,14 @@ async def test_a_download_is_paused_and_resumed_by_enter_and_ends_in_the_list(st
 async def test_a_download_that_fails_says_why_and_what_to_do(stock: Stock) -> None:
     stock.pull = Download("org/new-model")
     stock.pull.progress = Progress("failed", "org/new-model", 0, 0, None, "The disk is full.", "Free some.")
-    async with stage() as person:
+    async with showing() as person:
         await person.open(models(stock))
         await shows(person, "The disk is full. Free some. Enter resumes it.")
 
 
 async def test_an_unfinished_download_is_looked_up_and_goes_on(stock: Stock) -> None:
     stock.here = [Installed("org/half", "half", "hub", part=int(GB), problem="Its download is not finished.")]
-    async with stage() as person:
+    async with showing() as person:
         await person.open(models(stock))
         await shows(person, "1.0 GB")
         await person.press("enter")
@@ -239,7 +239,7 @@ async def test_an_unfinished_download_is_looked_up_and_goes_on(stock: Stock) -> 
 
 async def test_pairs_that_are_not_here_are_offered(stock: Stock) -> None:
     stock.offered = offer(16 * GB)[:1]
-    async with stage() as person:
+    async with showing() as person:
         await person.open(models(stock))
         await shows(person, "Pairs for 15 GiB of memory")
         await person.press("up")
@@ -253,7 +253,7 @@ async def test_pairs_that_are_not_here_are_offered(stock: Stock) -> None:
 
 async def test_a_pair_that_was_wanted_downloads_at_once(stock: Stock) -> None:
     (pair,) = offer(16 * GB)[:1]
-    async with stage() as person:
+    async with showing() as person:
         await person.open(models(stock, wanted=pair))
         await shows(person, "asking the hub")
         assert stock.pull.refs == pair.refs
@@ -261,13 +261,13 @@ async def test_a_pair_that_was_wanted_downloads_at_once(stock: Stock) -> None:
 
 async def test_without_colour_the_choice_shows(stock: Stock, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
-    async with stage() as person:
+    async with showing() as person:
         await person.open(models(stock))
         await shows(person, "› Big-7B")
 
 
 async def test_it_works_on_a_tiny_screen(stock: Stock) -> None:
-    async with stage(size=TINY) as person:
+    async with showing(size=TINY) as person:
         await person.open(models(stock))
         await shows(person, "Big-7B")
         await person.press("enter")
@@ -281,7 +281,7 @@ async def test_it_works_on_a_tiny_screen(stock: Stock) -> None:
 
 async def test_names_out_of_files_are_no_control_codes(stock: Stock) -> None:
     stock.here = [model("evil\x1b[31m[bold]", 1)]
-    async with stage() as person:
+    async with showing() as person:
         await person.open(models(stock))
         await shows(person, "evil␛[31m[bold]")
 
@@ -302,7 +302,7 @@ async def test_the_first_start_offers_a_pair_and_nothing_is_downloaded_unless_ch
     stock.offered = offer(16 * GB)
     asked = question(stock, Settings())
     assert asked is not None
-    async with stage(size=size) as person:
+    async with showing(size=size) as person:
         await person.open(asked)
         await shows(person, "Stay with")
         await person.press("down")
@@ -319,7 +319,7 @@ async def test_to_stay_is_the_first_answer_and_it_is_asked_once(stock: Stock, ho
     stock.offered = offer(16 * GB)
     asked = question(stock, Settings())
     assert asked is not None
-    async with stage() as person:
+    async with showing() as person:
         await person.open(asked)
         await shows(person, "Nothing is downloaded unless you choose it. Later: /model.")
         await person.press("down")
