@@ -108,8 +108,8 @@ def summary(answer: Answer, assistant: Any) -> Iterator[str]:
         f"prompt {metrics.prompt_tokens}, {metrics.reused_tokens} of them reused; "
         f"context {metrics.context_used} of {assistant.context_limit}"
     )
-    if speculation["reason"]:
-        yield f"speculation {speculation['state']}: {speculation['reason']}"
+    if metrics.verdict:
+        yield metrics.verdict.sentence
     if metrics.drafted:
         yield (
             f"K {metrics.k}, accepted {metrics.accepted} of {metrics.drafted} "

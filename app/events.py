@@ -27,11 +27,11 @@ class Snapshot:
         context_used: tokens of context in use.
         completion_tokens: tokens of the answer so far.
         state: off, measuring, speculating or parked.
-        reason: why it is not speculating, in words.
         source: the draft source's name, or None.
         prompt_tokens: tokens of the prompt.
         reused_tokens: those of them that need not be read.
-        verdict: on speculation, with the numbers behind it; None while there is none.
+        verdict: on speculation, with the numbers behind it and in words: nothing else says why. None while
+            there is none.
         spoilt: other programs kept the machine too busy to measure it.
         kernel: which kernel is expected to verify, as an explanation; None where nobody knows.
         hazards: for each position in a draft, accepted / tested; None where none was tested.
@@ -46,7 +46,6 @@ class Snapshot:
     context_used: int
     completion_tokens: int
     state: str
-    reason: str | None
     source: str | None
     prompt_tokens: int = 0
     reused_tokens: int = 0
@@ -68,7 +67,6 @@ class Snapshot:
             context_used=metrics.context_used,
             completion_tokens=metrics.completion_tokens,
             state=metrics.state,
-            reason=metrics.reason,
             source=metrics.source,
             verdict=metrics.verdict,
             spoilt=metrics.spoilt,
@@ -78,17 +76,6 @@ class Snapshot:
             prompt_tokens=metrics.prompt_tokens,
             reused_tokens=metrics.reused_tokens,
         )
-
-    @property
-    def speculation(self) -> str:
-        """What speculation does, and why, in one sentence."""
-        doing = {
-            "off": "Speculation is off",
-            "measuring": "Speculation waits",
-            "parked": "Speculation is parked",
-            "speculating": f"Speculating with {self.source}",
-        }[self.state]
-        return f"{doing}: {self.reason}." if self.reason else f"{doing}."
 
     def at_start(self) -> Snapshot:
         """What is still true of the last answer's numbers when a new one begins."""

@@ -101,6 +101,11 @@ class Settings:
         "compare the caches with a fresh reading after every round (slow: to find bugs)",
         home=(EngineOptions, "paranoid"),
     )
+    details: bool = option(
+        kinds.switch(),
+        "with --jsonl or --trace: each round's drafts with their probabilities; the chat has them always",
+        home=(EngineOptions, "details"),
+    )
     stop: tuple[str, ...] = option(
         kinds.texts("TEXT"), "text that ends the answer and is not shown", home=(Limits, "stop")
     )

@@ -9,6 +9,58 @@ FinishReason = Literal["stop", "stop_string", "length", "interrupt", "error"]
 
 
 @dataclass(frozen=True)
+class Token:
+    """A token at one place of a round.
+
+    Attributes:
+        id: its id.
+        text: its own text; `\ufffd` for a part of a character.
+        p: the target's probability of it there.
+    """
+
+    id: int
+    text: str
+    p: float
+
+
+@dataclass(frozen=True)
+class Drafted(Token):
+    """A drafted token; its place follows all drafts before it, those that fell included.
+
+    Attributes:
+        q: the probability with which the source drew it: 1 of a draft that is certain (lookup, greedy
+            drafts), None under seed-exact sampling, which makes no use of it.
+        preferred: the target's likeliest token there.
+    """
+
+    q: float | None
+    preferred: Token
+
+
+@dataclass(frozen=True)
+class Details:
+    """What a speculative round was made of.
+
+    A probability is of the law that tokens are drawn from, every warper applied; of greedy sampling,
+    which draws from none, it is the softmax of the scores that it takes the argmax of: the logits, with
+    bias and penalties where there are any.
+
+    Attributes:
+        drafted: every drafted token.
+        token: the one after those that stand: the correction of the first that does not, or the bonus. A
+            correction is drawn from what the draft left over, or is plain decoding's own under strict
+            exactness; `p` is the target's probability all the same.
+        preferred: the target's likeliest token at that place.
+        law: warped or softmax, as above.
+    """
+
+    drafted: tuple[Drafted, ...]
+    token: Token
+    preferred: Token
+    law: Literal["warped", "softmax"]
+
+
+@dataclass(frozen=True)
 class Round:
     """One round's news: the tokens released since the last event, and their text.
 
@@ -22,6 +74,8 @@ class Round:
         k: draft tokens verified in this round; 0 is a plain step.
         accepted: how many of them stand.
         finish_reason: set on the last event only.
+        details: of a round with drafts, if `EngineOptions.details` asks for them. It tells of the round
+            itself, also of what an end of the answer cut off.
     """
 
     tokens: list[int] = field(default_factory=list)
@@ -30,6 +84,7 @@ class Round:
     k: int = 0
     accepted: int = 0
     finish_reason: FinishReason | None = None
+    details: Details | None = None
 
     @property
     def text(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Generator
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import mlx.core as mx
 
@@ -13,7 +13,7 @@ from mlx_spec.checks.paranoid import Paranoid
 from mlx_spec.drafter import Drafter
 from mlx_spec.drafts.base import NOTHING, DraftSource
 from mlx_spec.errors import BrokenInvariant
-from mlx_spec.events import FinishReason, Round
+from mlx_spec.events import Details, FinishReason, Round
 from mlx_spec.law.noise import Noise
 from mlx_spec.law.sampling import Sampler
 from mlx_spec.metrics import Metrics
@@ -21,8 +21,8 @@ from mlx_spec.plain import PlainDecoder
 from mlx_spec.policy.auto import AutoK
 from mlx_spec.policy.controller import FixedK, Off, State
 from mlx_spec.policy.step import Step
-from mlx_spec.round import Outcome, verify
-from mlx_spec.text import Released, TextStream
+from mlx_spec.round import Outcome, details_of, verify
+from mlx_spec.text import Released, TextStream, Vocabulary
 from mlx_spec.trace import Trace
 from mlx_spec.turns.reading import Reading
 from mlx_spec.turns.session import Session
@@ -46,6 +46,7 @@ class Generation:
         *,
         sampler: Sampler,
         stream: TextStream,
+        words: Vocabulary | None,
         metrics: Metrics,
         trace: Trace | None,
         paranoid: Paranoid | None,
@@ -62,6 +63,7 @@ class Generation:
         strict: verifies greedy rounds under strict exactness.
         sampler: this answer's sampling.
         stream: this answer's text.
+        words: the tokens' texts, if rounds are to tell their details.
         metrics: takes what happens.
         trace: takes every round.
         paranoid: compares the caches with fresh ones after every round.
@@ -79,6 +81,7 @@ class Generation:
         self._strict = strict if sampler.greedy else None
         self._sampler = sampler
         self._stream = stream
+        self._words = words
         self._metrics = metrics
         self._trace = trace
         self._paranoid = paranoid
@@ -170,10 +173,12 @@ class Generation:
         asked = k if plain.ahead is None else 0
         if asked:
             draft = self._drafter.propose(asked)
+            details = self._words is not None
             if len(draft) and strict:
-                return strict.verify(committed, draft, self._sampler), asked
+                return strict.verify(committed, draft, self._sampler, details), asked
             if len(draft):
-                return verify(committed, draft, self._session.target.forward, self._sampler), asked
+                forward = self._session.target.forward
+                return verify(committed, draft, forward, self._sampler, details=details), asked
         if strict and not strict.clean:
             return strict.verify(committed, NOTHING, self._sampler), asked
         # While a source is to be asked next, nothing may run ahead of the token that it needs to know.
@@ -193,7 +198,8 @@ class Generation:
         """
         kept, shown, finish = self._keep(outcome)
         accepted = min(outcome.accepted, len(kept))
-        self._trace_round(outcome, len(kept) - shown.dropped, seconds)
+        details = self._details(outcome)
+        self._trace_round(outcome, details, len(kept) - shown.dropped, seconds)
         self._session.commit(kept)
         self._session.rewind(shown.dropped)
         self._drafter.commit(kept, accepted, shown.dropped)
@@ -209,7 +215,12 @@ class Generation:
             finish = "length"
         if finish:
             shown.extend(self._stream.flush())
-        return _event(outcome, shown, finish)
+        return _event(outcome, shown, finish, details)
+
+    def _details(self, outcome: Outcome) -> Details | None:
+        if self._words is None or outcome.seen is None:
+            return None
+        return details_of(outcome, outcome.seen, self._words.text, greedy=self._sampler.greedy)
 
     def _check(self, exactly: bool) -> None:
         """Find out at once, not answers later, that the caches have lost the committed text.
@@ -263,13 +274,14 @@ class Generation:
 
     def _judge(self) -> None:
         metrics, full = self._metrics, self._drafter.stood_down
-        metrics.state, metrics.reason = self._state, full or self._controller.reason
         verdict = self._diagnosis.verdict(self._controller)
         if full:
-            verdict = replace(verdict, kind="parked", cause="context", sentence=wording.off(full))
-        metrics.verdict = verdict
+            verdict = replace(
+                verdict, kind="parked", cause="context", sentence=wording.off(full), now="parked"
+            )
+        metrics.state, metrics.verdict = self._state, verdict
 
-    def _trace_round(self, outcome: Outcome, committed: int, seconds: float) -> None:
+    def _trace_round(self, outcome: Outcome, details: Details | None, committed: int, seconds: float) -> None:
         if self._trace:
             self._trace.round(
                 position=len(self._session.committed),
@@ -279,6 +291,7 @@ class Generation:
                 token=outcome.token,
                 committed=committed,
                 seconds=round(seconds, 6),
+                **({"details": asdict(details)} if details else {}),
             )
 
     def _close(self, finish: FinishReason) -> None:
@@ -295,5 +308,8 @@ class Generation:
             self._trace.end(reason=finish, completion_tokens=metrics.completion_tokens)
 
 
-def _event(outcome: Outcome, shown: Released, finish: FinishReason | None) -> Round:
-    return Round(shown.tokens, shown.origins, shown.pieces, len(outcome.drafted), outcome.accepted, finish)
+def _event(
+    outcome: Outcome, shown: Released, finish: FinishReason | None, details: Details | None = None
+) -> Round:
+    k, accepted = len(outcome.drafted), outcome.accepted
+    return Round(shown.tokens, shown.origins, shown.pieces, k, accepted, finish, details)

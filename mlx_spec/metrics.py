@@ -33,9 +33,9 @@ class Metrics:
         band: under strict exactness, the margin of the two top logits that counts as a near-tie;
             None under fast. `reverified` near-ties were decided anew, `replayed` tokens decoded for it.
         seed: what reproduces the randomness, or None if there was none.
-        state, reason: of the controller; the reason is a clause, None while it speculates.
+        state: of the controller, of the same moment as the verdict.
         source: the draft source's name, or None.
-        verdict: on speculation, with the numbers behind it; renewed every few rounds.
+        verdict: on speculation, with the numbers behind it; renewed every few rounds. It alone says why.
         spoilt: the latest measurement was of no use, since other programs kept the machine busy.
         kernel: which kernel is expected to verify a draft, as an explanation; None where nobody knows.
         finish_reason: why the answer ended; None while it runs.
@@ -61,7 +61,6 @@ class Metrics:
     context_limit: int = 0
     seed: int | None = None
     state: State = "off"
-    reason: str | None = None
     source: str | None = None
     verdict: Verdict | None = None
     spoilt: bool = False
@@ -103,6 +102,11 @@ class Metrics:
         for i in range(min(accepted + 1, k)):
             self.tested_at[i] += 1
             self.accepted_at[i] += i < accepted
+
+    @property
+    def reason(self) -> str | None:
+        """Why it does not speculate: the verdict's own sentence; None while it does."""
+        return self.verdict.sentence if self.verdict and self.state != "speculating" else None
 
     @property
     def context_full(self) -> bool:

@@ -125,6 +125,7 @@ class EngineOptions:
         exactness: "fast" takes the verified rows as they are; "strict" decides near-ties of greedy
             sampling on rows that plain decoding would have made.
         paranoid: compare the caches with a fresh reading of the committed text after every round.
+        details: tell of each round what was drafted and how likely the target had it.
     """
 
     k: int | str = "auto"
@@ -133,6 +134,7 @@ class EngineOptions:
     prefill_chunk: int | None = None
     exactness: Literal["fast", "strict"] = "fast"
     paranoid: bool = False
+    details: bool = False
 
     MAX_K = 16
 

@@ -11,8 +11,10 @@ from typing import Any
 
 from mlx_spec.drafts.base import Draft
 from mlx_spec.errors import NotFinite
-from mlx_spec.law import acceptance
+from mlx_spec.events import Details, Drafted, Token
+from mlx_spec.law import acceptance, seen
 from mlx_spec.law.sampling import Sampler
+from mlx_spec.law.seen import Seen
 
 
 @dataclass(frozen=True)
@@ -23,11 +25,13 @@ class Outcome:
         drafted: every drafted token, accepted or not.
         accepted: how many of them stand, n.
         token: the one after them: a correction (n < K) or the bonus (n = K).
+        seen: what the target held of them, if that was asked for.
     """
 
     drafted: list[int]
     accepted: int
     token: int
+    seen: Seen | None = None
 
     @property
     def emitted(self) -> list[int]:
@@ -40,6 +44,7 @@ def verify(
     forward: Callable[[Any], Any],
     sampler: Sampler,
     rule: Callable[..., tuple[Any, Any]] = acceptance.block,
+    details: bool = False,
 ) -> Outcome:
     """Verify `draft` after the committed tokens in one target forward.
 
@@ -49,6 +54,7 @@ def verify(
         forward: (K+1,) token ids to (K+1, V) target logits; it stages K+1 rows in the KV cache.
         sampler: the target's sampling.
         rule: what judges a sampled draft; `acceptance.reject` is the token-wise reference.
+        details: take what the target held of the drafts too, on the same wait.
 
     Returns:
         The outcome, after the round's one host synchronization. Rolling the cache back to the
@@ -59,14 +65,37 @@ def verify(
     """
     xp = sampler.xp
     logits = forward(xp.concatenate([xp.array(committed[-1:], dtype=xp.uint32), draft.tokens]))
+    rows = sampler.rows(logits, committed, draft.tokens)
+    drawn = None
     if draft.laws is None or sampler.coupled:
-        n, token = acceptance.match(sampler.tokens(logits, committed, draft.tokens), draft.tokens, xp)
+        drawn = sampler.choose(rows, len(committed))
+        n, token = acceptance.match(drawn, draft.tokens, xp)
     else:
-        laws = sampler.laws(logits, committed, draft.tokens)
-        n, token = rule(laws, draft.laws, draft.tokens, sampler.dice, xp)
+        n, token = rule(rows, draft.laws, draft.tokens, sampler.dice, xp)
     unsound = sampler.unsound(logits)
     ids = [draft.tokens.astype(xp.uint32), *(one.astype(xp.uint32)[None] for one in (n, token, unsound))]
-    *drafted, accepted, following, broken = xp.concatenate(ids).tolist()
+    if details:
+        ids += seen.take(rows, draft, n, token, sampler, drawn if sampler.greedy else None)
+    read, k = xp.concatenate(ids).tolist(), len(draft)
+    accepted, following, broken = read[k : k + 3]
     if broken:
         raise NotFinite
-    return Outcome(drafted, accepted, following)
+    return Outcome(read[:k], accepted, following, Seen.of(read[k + 3 :], k, sampler) if details else None)
+
+
+def details_of(outcome: Outcome, seen: Seen, text: Callable[[int], str], *, greedy: bool) -> Details:
+    """A round for a reader.
+
+    Args:
+        outcome: of the round.
+        seen: what the target held of its drafts.
+        text: of a token id.
+        greedy: whether scores decided and not a law.
+    """
+    likeliest = [Token(i, text(i), p) for i, p in zip(seen.preferred, seen.preferred_p, strict=True)]
+    drafted = tuple(
+        Drafted(token, text(token), p, seen.q[i] if seen.q else None, likeliest[i])
+        for i, (token, p) in enumerate(zip(outcome.drafted, seen.p, strict=True))
+    )
+    token = Token(outcome.token, text(outcome.token), seen.token_p)
+    return Details(drafted, token, likeliest[outcome.accepted], "softmax" if greedy else "warped")

@@ -52,6 +52,21 @@ class Detokenizer:
         return piece
 
 
+class Vocabulary:
+    """What each token reads like by itself. Every token is decoded once."""
+
+    def __init__(self, decode: Callable[[Sequence[int]], str]) -> None:
+        self._decode = decode
+        self._texts: dict[int, str] = {}
+
+    def text(self, token: int) -> str:
+        """Its text behind another token: some tokenizers drop the space that opens a text."""
+        if token not in self._texts:
+            alone = self._decode([token])
+            self._texts[token] = self._decode([token, token])[len(alone) :]
+        return self._texts[token]
+
+
 @dataclass
 class Released:
     """Tokens and text that may be shown.

@@ -33,6 +33,7 @@ FACTS: dict[str, Any] = {
 }
 PARKED = Verdict("parked", "verification", "Verification is serialized: 5 rows cost 4.5x one row.", FACTS)
 PAYING = Verdict("paying", None, "It pays.", {"speedup": {"value": 1.8, "low": 1.6, "high": 2.0}})
+SILENT = Verdict("off", "user", "Speculation is off: no draft source was chosen.", now="off")
 
 
 def rounds(*pieces: str, origin: str = PLAIN, reason: FinishReason = "stop") -> list[Round]:
@@ -60,7 +61,7 @@ def speculative(words: Sequence[str], k: int = 4) -> list[Round]:
 
 def silent() -> Metrics:
     """The metrics of an assistant without a draft source."""
-    return Metrics(reason="no draft source was chosen")
+    return Metrics(verdict=SILENT)
 
 
 @dataclass

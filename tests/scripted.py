@@ -62,7 +62,7 @@ class ScriptedAssistant:
         self, messages: Sequence[Message], *, progress: PromptProgress = lambda read, total: None
     ) -> Generator[Round, None, None]:
         self.asked = list(messages)
-        self.metrics = Metrics(state=self.metrics.state, reason=self.metrics.reason, source="lookup")
+        self.metrics = Metrics(state=self.metrics.state, source="lookup")
         self.metrics.verdict, self.metrics.spoilt = self.verdict, self.spoilt
         self.metrics.context_limit = self.context_limit
         for read, total in self.prefill:

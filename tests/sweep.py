@@ -176,7 +176,8 @@ def _speculate(target: Any, text: list[int]) -> str | None:
             engine = Engine(target, source, k=k, prefill_chunk=chunk)
             where = f"{name}, K={k}"
             _expect(_tokens(engine, PROMPT) == answer, f"other tokens with {where}")
-            reason = engine.metrics.reason if engine.metrics.state == "off" else None
+            assert engine.source is not None
+            reason = engine.session.target.cannot_roll_back or engine.source.unable
             if reason is None:
                 _like_fresh(engine, where)
             if reason is None and name == "self":

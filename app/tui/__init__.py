@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def loader(settings: Settings) -> Callable[[Progress], Assistant]:
         # Imported on the engine thread, so that the first frame waits for neither MLX nor the model.
         from app.assistant import Assistant
 
-        return Assistant.load(settings, progress)
+        return Assistant.load(replace(settings, details=True), progress)
 
     return load
 

@@ -29,11 +29,12 @@ from app.events import (
     Started,
     Warned,
 )
-from app.tui import origins, palette
+from app.timeline import Timeline
+from app.tui import origins, palette, verdict
 from app.tui.answer import Answer
 from app.tui.clipboard import copy_to_system
 from app.tui.conversation import Conversation
-from app.tui.panel import History, Insight, Panel
+from app.tui.panel import Insight, Panel
 from app.tui.prompt import Prompt
 from app.tui.status import Facts, Sentence, State, StatusLine
 from app.tui.transcript import Notice, Transcript
@@ -101,7 +102,7 @@ class Chat(App[int]):
         self._show_origins = False
         self._show_thoughts = False
         self._context_full = "stop"  # or drop
-        self._history = History()
+        self._timeline = Timeline()
         self._wide = False
         self._show_panel: bool | None = None  # as the width has it, until the user says
         self._asked_to_quit = -QUIT_WITHIN
@@ -148,7 +149,7 @@ class Chat(App[int]):
         self._answer.add([event.round for event in rounds])
         self._answer.prompt = (rounds[-1].snapshot.prompt_tokens, rounds[-1].snapshot.reused_tokens)
         for event in rounds:
-            self._history.add(event.round.k, event.snapshot.state)
+            self._timeline.add(event.round, event.snapshot)
         self._change(State.GENERATING, snapshot=rounds[-1].snapshot)
 
     def _take(self, event: Event) -> None:
@@ -187,6 +188,7 @@ class Chat(App[int]):
     def _begin(self, event: Started) -> None:
         assert self._answer is not None
         self._answer.expect(event.markers)
+        self._timeline.begin()
         for notice in event.notices:
             self.query_one(Transcript).notify_reader(Notice("!", notice), before=self._answer)
         self._read()
@@ -330,7 +332,7 @@ class Chat(App[int]):
     def _change(self, state: State, snapshot: Snapshot | None = None) -> None:
         if snapshot is not None:
             self.facts = replace(self.facts, snapshot=snapshot)
-            self._doing = neutralise(snapshot.speculation)
+            self._doing = neutralise(verdict.quiet(snapshot.verdict))
         self.facts = replace(self.facts, state=state)
         self._show_status()
 
@@ -339,7 +341,7 @@ class Chat(App[int]):
         panel.display = self._wide if self._show_panel is None else self._show_panel
         if now is not None:
             self.query_one(Banner).verdict = now.verdict
-            panel.insight = Insight(now, self._history, self._history.rounds)
+            panel.insight = Insight(now, self._timeline, self._timeline.rounds)
 
     def _read(self) -> None:
         now = self.facts.snapshot

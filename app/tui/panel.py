@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from rich.text import Text
@@ -15,33 +14,15 @@ from textual.widgets import Static
 
 from app.display import neutralise, shown
 from app.events import Snapshot
+from app.timeline import Timeline
 from app.tui import palette, plot, verdict
+from app.tui import timeline as course
 from mlx_spec.verdict.diagnose import Verdict
 
 WIDTH = 42  # cells, frame included
-ROOMY = 26  # lines that hold everything
+ROOMY = 34  # lines that hold everything
+COURSE = 11  # of them for K and speedup over the session
 _BAR = 16  # cells of a full hazard
-
-
-@dataclass
-class History:
-    """K over the rounds of the chat.
-
-    Attributes:
-        ks: of the latest rounds.
-        rounds: all of them, plain steps included.
-        parked: those that were plain steps because speculation was parked.
-    """
-
-    ks: deque[int] = field(default_factory=lambda: deque(maxlen=WIDTH * 3))
-    rounds: int = 0
-    parked: int = 0
-
-    def add(self, k: int, state: str) -> None:
-        """Take note of a round of K drafted tokens."""
-        self.ks.append(k)
-        self.rounds += 1
-        self.parked += k == 0 and state == "parked"
 
 
 @dataclass(frozen=True)
@@ -49,7 +30,7 @@ class Insight:
     """What the panel shows; `rounds` changes with each, so that the panel is drawn again."""
 
     snapshot: Snapshot
-    history: History
+    timeline: Timeline
     rounds: int
 
 
@@ -62,7 +43,7 @@ def lines(insight: Insight, width: int, height: int) -> Iterator[Text]:
         _summary(found, facts),
         _costs(facts, insight.snapshot, roomy),
         _hazards(insight.snapshot),
-        _ks(insight.snapshot, insight.history, width),
+        _course(insight.snapshot, insight.timeline, width, roomy),
     ]
     for number, part in enumerate(parts):
         if number and roomy:
@@ -71,7 +52,7 @@ def lines(insight: Insight, width: int, height: int) -> Iterator[Text]:
 
 
 def _summary(found: Verdict | None, facts: dict[str, Any]) -> Iterator[Text]:
-    yield Text(verdict.short(found), verdict.style(found)) if found else Text("-")
+    yield Text(verdict.tags(found)[0], verdict.style(found)) if found else Text("-")
     yield Text(f"speedup   {_speedup(facts.get('speedup'))}")
     yield Text(f"predicted {shown(facts.get('predicted'), '{:.2f}x')}")
 
@@ -106,13 +87,14 @@ def _hazards(snapshot: Snapshot) -> Iterator[Text]:
         yield Text(f"{i:>3} {bar:░<{_BAR}} {shown(hazard, '{:>4.0%}')} of {tested}")
 
 
-def _ks(snapshot: Snapshot, history: History, width: int) -> Iterator[Text]:
-    yield Text(f"K: now {snapshot.k}, parked {history.parked} of {history.rounds} rounds", palette.MUTED)
-    # A digit each; K above 9 goes on with letters.
-    ks = "".join("0123456789abcdefg"[min(k, 16)] for k in history.ks)
-    kept = ks[-2 * width :]
-    for start in range(0, len(kept), max(width, 1)):
-        yield Text(kept[start : start + width])
+def _course(snapshot: Snapshot, timeline: Timeline, width: int, roomy: bool) -> Iterator[Text]:
+    yield Text(f"K now {snapshot.k}, {snapshot.state}", palette.MUTED)
+    if not timeline.rounds:
+        return
+    if roomy:
+        yield from course.lines(timeline, width, COURSE)
+    else:
+        yield from course.k_plot(timeline.columns(width - course.AXIS), 1)
 
 
 class Panel(VerticalScroll):

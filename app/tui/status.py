@@ -113,8 +113,7 @@ def _tags(facts: Facts) -> list[Text]:
     found = facts.snapshot.verdict if facts.snapshot else None
     if found is None:
         return [Text()]
-    long = verdict.short(found)
-    return [Text(words, verdict.style(found)) for words in (long, long.partition(":")[0])]
+    return [Text(words, verdict.style(found)) for words in verdict.tags(found)]
 
 
 def _joined(head: Text, form: Form, gap: int, numbers: list[str], left_out: tuple[int, ...] = ()) -> Text:

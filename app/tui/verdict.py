@@ -28,7 +28,13 @@ _CAUSES = {
     "overhead": "overhead",
     "context": "context",
 }
-_SILENT = ("measuring", "paying")  # no banner: nothing is amiss
+# What the controller does at the moment, where the verdict would have it do otherwise.
+_NOW = {
+    ("measuring", "parked"): "parked now",
+    ("paying", "parked"): "parked now",
+    ("paying", "measuring"): "measured again",
+    ("parked", "measuring"): "tried again",
+}
 
 
 def style(verdict: Verdict) -> Style:
@@ -36,14 +42,28 @@ def style(verdict: Verdict) -> Style:
     return Style(color=_LOOKS[verdict.kind][2], bold=True)
 
 
-def short(verdict: Verdict) -> str:
-    """The symbol and the words."""
+def tags(verdict: Verdict) -> list[str]:
+    """The symbol and the words, the longest first; even the shortest says nothing that is not so."""
     symbol, words, _ = _LOOKS[verdict.kind]
+    shortest = longer = f"{symbol} {words}"
     speedup = verdict.facts.get("speedup")
     if verdict.kind in ("paying", "slower") and speedup:
-        return f"{symbol} {words} {speedup['value']:.2f}x"
-    cause = _CAUSES.get(verdict.cause or "")
-    return f"{symbol} {words}: {cause}" if cause else f"{symbol} {words}"
+        shortest = longer = f"{shortest} {speedup['value']:.2f}x"
+    elif cause := _CAUSES.get(verdict.cause or ""):
+        longer = f"{shortest}: {cause}"
+    now = _NOW.get((verdict.kind, verdict.now or ""))
+    longest = f"{longer}, {now}" if now else longer
+    return list(dict.fromkeys((longest, longer, shortest)))
+
+
+def loud(verdict: Verdict | None) -> bool:
+    """Whether the banner says it."""
+    return verdict is not None and verdict.warns
+
+
+def quiet(verdict: Verdict | None) -> str:
+    """The sentence, unless the banner says it: everything is said once."""
+    return "" if verdict is None or loud(verdict) else verdict.sentence
 
 
 class Banner(Widget):
@@ -63,8 +83,7 @@ class Banner(Widget):
 
     def watch_verdict(self, verdict: Verdict | None) -> None:
         """Show it only where there is something to tell."""
-        told = verdict is not None and verdict.kind not in _SILENT and verdict.cause != "user"
-        self.set_class(told, "-told")
+        self.set_class(loud(verdict), "-told")
 
     def render(self) -> RenderResult:
         """Symbol and sentence."""

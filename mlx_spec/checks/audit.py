@@ -102,7 +102,7 @@ class Audit:
         self._speculative = Engine(target, source, **asdict(self.options))
         if self._speculative.metrics.state == "off":
             raise SpecError(
-                f"Nothing to compare: speculation is off, since {self._speculative.metrics.reason}.",
+                f"Nothing to compare. {self._speculative.verdict.sentence}",
                 "Choose a draft source and a K of at least 1, or another model.",
             )
         self._source = source

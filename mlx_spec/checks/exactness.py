@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any, cast
+from typing import cast
 
 import mlx.core as mx
 import mlx.nn as nn
@@ -20,8 +20,9 @@ import mlx.nn as nn
 from mlx_spec.caches import CachedModel
 from mlx_spec.drafts.base import Draft
 from mlx_spec.errors import NotFinite
-from mlx_spec.law import acceptance
+from mlx_spec.law import acceptance, seen
 from mlx_spec.law.sampling import Sampler
+from mlx_spec.law.seen import Seen
 from mlx_spec.round import Outcome
 
 SAMPLE = 16  # rows compared when the noise is measured, or M if that is more
@@ -137,8 +138,16 @@ class StrictVerifier:
         """Take note that a plain step extended a clean cache."""
         self._plain_rows = self._target.rows
 
-    def verify(self, committed: Sequence[int], draft: Draft, sampler: Sampler) -> Outcome:
+    def verify(
+        self, committed: Sequence[int], draft: Draft, sampler: Sampler, details: bool = False
+    ) -> Outcome:
         """Verify `draft`, possibly empty, after the committed tokens.
+
+        Args:
+            committed: all tokens so far.
+            draft: what was proposed.
+            sampler: greedy.
+            details: take what the target held of the drafts too.
 
         Returns:
             The outcome; on a near-tie the round ends there, with plain decoding's own token.
@@ -158,17 +167,27 @@ class StrictVerifier:
             else mx.array(len(fed))
         )
         counts = mx.stack([part.astype(mx.uint32) for part in (n, token, sure, sampler.unsound(logits))])
-        ids: Any = mx.concatenate([draft.tokens.astype(mx.uint32), counts])
-        *drafted, accepted, following, first_near_tie, broken = ids.tolist()
+        ids = [draft.tokens.astype(mx.uint32), counts]
+        if details:
+            ids += seen.take(scores, draft, n, token, sampler, drawn)
+        read, k = cast(list[int], mx.concatenate(ids).tolist()), len(draft)
+        accepted, following, first_near_tie, broken = read[k : k + 4]
+        found = Seen.of(read[k + 4 :], k, sampler) if details else None
         if broken:
             raise NotFinite
+        drafted = read[:k]
         if first_near_tie > accepted:
-            return Outcome(drafted, accepted, following)
+            return Outcome(drafted, accepted, following, found)
         text = [*committed, *drafted[:first_near_tie]]
-        return Outcome(drafted, first_near_tie, self._decode_plainly(text, sampler))
+        decided = self._decode_plainly(text, sampler)
+        plainly = cast(int, decided.argmax().item())
+        if found:
+            p = mx.softmax(decided, axis=-1)[0, plainly]
+            found = replace(found, token_p=cast(float, p.item()))
+        return Outcome(drafted, first_near_tie, plainly, found)
 
-    def _decode_plainly(self, text: list[int], sampler: Sampler) -> int:
-        """The token after `text`, from rows that plain decoding would have made."""
+    def _decode_plainly(self, text: list[int], sampler: Sampler) -> mx.array:
+        """(1, V) scores of the token after `text`, from rows that plain decoding would have made."""
         rows = self._target.restore(self._plain_rows)
         self.reverified += 1
         self.replayed += len(text) - rows
@@ -180,4 +199,4 @@ class StrictVerifier:
             if block:
                 self._target.keep(block.end)
         self._plain_rows = self._target.rows
-        return cast(int, sampler.tokens(logits, text).item())
+        return sampler.scores(logits[-1:], text)

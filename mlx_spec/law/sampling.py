@@ -60,10 +60,16 @@ class Sampler:
 
     def tokens(self, logits: mx.array, committed: Sequence[int], drafted: mx.array | None = None) -> mx.array:
         """(M, V) logits to (M,) uint32 token ids: the argmax, or each position's own draw from its law."""
-        if self.greedy:
-            return mx.argmax(self.scores(logits, committed, drafted), axis=-1)
         position = _first_position(logits, committed, drafted)
-        return self.dice.draw_at(self.laws(logits, committed, drafted), position)
+        return self.choose(self.rows(logits, committed, drafted), position)
+
+    def rows(self, logits: mx.array, committed: Sequence[int], drafted: mx.array | None = None) -> mx.array:
+        """(M, V) logits to the (M, V) float32 rows that decide: scores if greedy, else laws."""
+        return (self.scores if self.greedy else self.laws)(logits, committed, drafted)
+
+    def choose(self, rows: mx.array, position: int) -> mx.array:
+        """(M, V) `rows`, the first of which draws `position`, to (M,) uint32 token ids."""
+        return mx.argmax(rows, axis=-1) if self.greedy else self.dice.draw_at(rows, position)
 
     def unsound(self, logits: mx.array) -> mx.array:
         """(M, V) logits to () bool: whether some are NaN, so that they have neither argmax nor law."""

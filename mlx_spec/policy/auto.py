@@ -45,6 +45,7 @@ class AutoK:
 
     HYSTERESIS = 0.02  # gain for which K changes
     STAY, START = 1.005, 1.02  # predicted speedup to go on, and to start
+    SURE = 1.5  # predicted speedup for which a text that is copied again ends a rest
     HOPE = 0.02  # possible gain for which it is tried
     BLOCK, FIRST_BLOCK = 8, 6  # plain steps that measure the baseline; the first two are not counted
     BLOCK_SHARE = 0.006  # of the time, at most, for them
@@ -98,19 +99,6 @@ class AutoK:
     def state(self) -> State:
         return self._state
 
-    @property
-    def reason(self) -> str | None:
-        if self._state == "speculating":
-            return None
-        if self._state == "measuring":
-            return "measuring whether speculation pays"
-        if self.waits_for_reading:
-            return f"the source would first have to read {self.record.catch_up.behind} tokens"
-        k, value = self.best()
-        if value is None:
-            return "what rounds cost is not measured, and by a guess they would not pay"
-        return f"speculation at K={k} would run at {value:.2f}x plain decoding"
-
     def best(self) -> tuple[int, float | None]:
         """The best K of at least 1 whose cost was measured, and its predicted speedup.
 
@@ -163,8 +151,11 @@ class AutoK:
         """
         self.record.hazards.observe(drafted, accepted)
         self._untested = 0
-        if self._parked and (self.best()[1] or 0) > self.START:
+        value = self.best()[1] or 0
+        if self._parked and value > self.START:
             self._waited = self._gap
+            if drafted == accepted and value > self.SURE:
+                self._rest = 0  # what lost was another text
 
     def observe(self, step: Step) -> None:
         costs = self.record.costs

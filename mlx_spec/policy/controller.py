@@ -29,10 +29,6 @@ class Controller(Protocol):
     def state(self) -> State:
         """What it is doing."""
 
-    @property
-    def reason(self) -> str | None:
-        """A clause for states other than speculating; None otherwise."""
-
     def begin(self, depth: int, behind: int = 0) -> None:
         """Take note of a new answer.
 
@@ -63,7 +59,7 @@ class Off:
         reason: a clause.
         by_user: whether the user wants it so; else the pair cannot.
         """
-        self.reason: str | None = reason
+        self.reason = reason
         self.by_user = by_user
 
     def begin(self, depth: int, behind: int = 0) -> None:
@@ -86,7 +82,6 @@ class FixedK:
     """
 
     state: State = "speculating"
-    reason: str | None = None
 
     def __init__(self, k: int, tables: Sequence[CostTable] = ()) -> None:
         """Args:

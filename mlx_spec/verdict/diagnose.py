@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 
 from mlx_spec.policy.auto import AutoK
-from mlx_spec.policy.controller import FixedK, Off
+from mlx_spec.policy.controller import FixedK, Off, State
 from mlx_spec.policy.hazards import emitted
 from mlx_spec.policy.record import Record
 from mlx_spec.verdict import counterfactual, wording
@@ -27,12 +27,25 @@ class Verdict:
             None if nothing measured the factors apart; of off, user or pair; None otherwise.
         sentence: all of it in words, with the measured numbers.
         facts: the numbers, JSON-ready; see `facts`.
+        now: what the controller does at this moment. The sentence says so where that is not what the
+            verdict would have it do; nothing else needs to be said of it.
     """
 
     kind: Kind
     cause: Cause | None
     sentence: str
     facts: Mapping[str, Any] = field(default_factory=dict)
+    now: State | None = None
+
+    @property
+    def warns(self) -> bool:
+        """Whether something is amiss, about which the user may want to do something.
+
+        A source that lacks proposals on this text costs nothing and waits for a text that repeats.
+        """
+        if self.kind == "parked":
+            return not (self.cause in ("acceptance", None) and wording.lacks_proposals(self.facts))
+        return self.kind == "slower" or self.cause == "pair"
 
 
 class Diagnosis:
@@ -40,8 +53,9 @@ class Diagnosis:
 
     A verdict of paying or slower rests on an interval or a bet, and holds until the opposite is as sure.
     Parked becomes the verdict when the controller has been parked for a while, or at once where measured
-    costs rule out every K whatever the drafts are; each change doubles that while. A cause gives way to
-    one that would lift the speedup clearly more.
+    costs rule out every K whatever the drafts are; each change doubles that while. A source that gains
+    where it proposes and lacks proposals for now still pays. A cause gives way to one that would lift the
+    speedup clearly more.
     """
 
     PATIENCE = 64  # steps for which the controller must stay parked
@@ -69,11 +83,13 @@ class Diagnosis:
             ):
                 self._turn("parked")
             elif self._kind == "paying" and self._parked_for >= self._patience:
+                if _gains(controller) and wording.lacks_proposals(facts(controller)):
+                    return
                 self._turn("parked")
                 self._patience *= 2
         elif isinstance(controller, FixedK):
             speedup = controller.record.speedup
-            if speedup and speedup.low > 1:
+            if _gains(controller):
                 self._turn("paying")
             elif speedup and speedup.high < 1:
                 self._turn("slower")
@@ -87,23 +103,27 @@ class Diagnosis:
         """The verdict now."""
         if isinstance(controller, Off):
             cause: Cause = "user" if controller.by_user else "pair"
-            return Verdict("off", cause, wording.off(controller.reason or ""))
-        record = controller.record
-        ks = range(1, controller.most + 1) if isinstance(controller, AutoK) else [controller.most]
+            return Verdict("off", cause, wording.off(controller.reason), now="off")
+        now = controller.state
         known = facts(controller)
         if self._kind == "measuring":
-            return Verdict("measuring", None, wording.measuring(known), known)
+            return Verdict("measuring", None, wording.measuring(known, now), known, now)
         if self._kind == "paying":
-            return Verdict("paying", None, wording.paying(known), known)
+            return Verdict("paying", None, wording.paying(known, now), known, now)
         if known["unread"]:
-            return Verdict("parked", "draft", wording.unread(known), known)
-        lifts = counterfactual.lifts(record, ks)
-        if lifts:
+            return Verdict("parked", "draft", wording.unread(known), known, now)
+        if lifts := known["lifts"]:
             most = cast(Cause, max(lifts, key=lifts.__getitem__))
             if self._cause not in lifts or lifts[most] > self.CLEARLY * lifts[self._cause]:
                 self._cause = most
-        sentence = wording.blame(self._cause, self._kind, known, self._device)
-        return Verdict(self._kind, self._cause, sentence, known)
+        sentence = wording.blame(self._cause, self._kind, known, self._device, now)
+        return Verdict(self._kind, self._cause, sentence, known, now)
+
+
+def _gains(controller: AutoK | FixedK) -> bool:
+    """Whether rounds were surely faster than plain steps, where there were any."""
+    speedup = controller.record.speedup
+    return speedup is not None and speedup.low > 1
 
 
 def facts(controller: AutoK | FixedK) -> dict[str, Any]:
@@ -115,12 +135,14 @@ def facts(controller: AutoK | FixedK) -> dict[str, Any]:
         that keep the source from being asked; `round_cost` in plain steps and `round_tokens` there;
         `verify_cost` V(M) by M; `rows` and `rows_cost`, M and V(M) to quote; `serial_index` there and
         whether it is `serialized`; `cliff`, the row of one; `draft_cost` c; `overhead` over T(1);
-        `tested`, whether any draft was; `proposal_rate`; `depth` in tokens, `shallow_depth` and
-        `shallow_round_cost` of the shallowest table.
+        `tested`, whether any draft was; `tries`, whether it is tried again while parked; `proposal_rate`;
+        `depth` in tokens, `shallow_depth` and `shallow_round_cost` of the shallowest table; `lifts`, the
+        predicted speedup by cause if that factor were ideal, empty where nothing measured them apart.
     """
     record: Record = controller.record
     auto = controller if isinstance(controller, AutoK) else None
     k = auto.best()[0] if auto else controller.most
+    ks = range(1, controller.most + 1) if auto else [k]
     rows = counterfactual.quotable_rows(record, controller.most)
     costs, table = record.costs, record.costs.table
     speedup = record.speedup
@@ -145,8 +167,10 @@ def facts(controller: AutoK | FixedK) -> dict[str, Any]:
         "draft_cost": table.drafting(k) / k / table.verify[1] if table else None,
         "overhead": table.overhead / table.verify[1] if table else None,
         "tested": record.hazards.tested(1) > 0,
+        "tries": auto is not None and not auto.ruled_out,
         "proposal_rate": record.hazards.proposal_rate,
         "depth": record.depth,
         "shallow_depth": shallow and shallow.depth,
+        "lifts": counterfactual.lifts(record, ks),
         "shallow_round_cost": shallow and shallow.round(k) / shallow.plain,
     }

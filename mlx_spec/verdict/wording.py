@@ -8,23 +8,46 @@ from typing import Any
 SELDOM = 0.5  # a source that proposes in fewer of its steps is said to
 
 
+def lacks_proposals(facts: Mapping[str, Any]) -> bool:
+    """Whether the source has had nothing to propose, or seldom."""
+    return not facts["tested"] or facts["proposal_rate"] < SELDOM
+
+
 def off(reason: str) -> str:
     """Speculation is off."""
     return f"Speculation is off: {reason}."
 
 
-def measuring(facts: Mapping[str, Any]) -> str:
+def measuring(facts: Mapping[str, Any], now: str) -> str:
     """Not known yet."""
     speedup = facts["speedup"]
     so_far = f" So far it runs at {_interval(speedup)}." if speedup else ""
-    return f"Measuring whether speculation pays.{so_far}"
+    return f"Measuring whether speculation pays.{so_far}{_rests(facts, now)}"
 
 
-def paying(facts: Mapping[str, Any]) -> str:
+def paying(facts: Mapping[str, Any], now: str) -> str:
     """It pays."""
     speedup = facts["speedup"]
     gain = _interval(speedup) if speedup else f"{facts['predicted']:.2f}x plain decoding by prediction"
-    return f"Speculation pays: {gain}. A round of K={facts['k']} gives {facts['round_tokens']:.1f} tokens."
+    if now == "parked":
+        return f"Speculation pays where it is used: {gain}.{_rests(facts, now)}"
+    tokens = f"A round of K={facts['k']} gives {facts['round_tokens']:.1f} tokens."
+    again = " On this part of the text that is being measured again." if now == "measuring" else ""
+    return f"Speculation pays: {gain}. {tokens}{again}"
+
+
+def _rests(facts: Mapping[str, Any], now: str) -> str:
+    """What is done at the moment, where nothing was decided for good."""
+    if now != "parked":
+        return ""
+    if facts["unread"]:
+        return f" For now it is parked: the source would first have to read {facts['unread']} tokens."
+    if facts["predicted"] is None or facts["predicted"] >= 1:
+        return " For now it is parked but for a try now and then."
+    return (
+        f" For now it is parked but for a try now and then, as K={facts['k']} is predicted to run at "
+        f"{facts['predicted']:.2f}x."
+    )
 
 
 def unread(facts: Mapping[str, Any]) -> str:
@@ -35,9 +58,9 @@ def unread(facts: Mapping[str, Any]) -> str:
     )
 
 
-def blame(cause: str | None, kind: str, facts: Mapping[str, Any], device: Mapping[str, Any]) -> str:
+def blame(cause: str | None, kind: str, facts: Mapping[str, Any], device: Mapping[str, Any], now: str) -> str:
     """Parked, or slower at a fixed K: the cause, what was done, what would help."""
-    parts = [_cause(cause, facts, device), _done(kind, facts), _help(cause, facts, device)]
+    parts = [_cause(cause, facts, device), done(kind, facts, now), advice(cause, facts, device)]
     if cause != "verification" and facts["serialized"]:
         parts.insert(1, f"Verification is serialized besides: {_rows(facts)}.")
     return " ".join(part for part in parts if part)
@@ -73,7 +96,7 @@ def _cause(cause: str | None, facts: Mapping[str, Any], device: Mapping[str, Any
         return f"The draft is too slow: a drafted token takes {facts['draft_cost']:.2f}x a row of the target."
     if cause in ("acceptance", None) and not facts["tested"]:
         return "No draft has been tested on this text yet: the source had nothing to propose."
-    if cause == "acceptance" and facts["proposal_rate"] < SELDOM:
+    if cause == "acceptance" and lacks_proposals(facts):
         return f"The source has something to propose in {facts['proposal_rate']:.0%} of the steps only."
     if cause == "acceptance":
         return (
@@ -92,19 +115,24 @@ def _cause(cause: str | None, facts: Mapping[str, Any], device: Mapping[str, Any
     return f"A round of K={k} gives {tokens:.1f} tokens and costs {cost:.1f} plain steps."
 
 
-def _done(kind: str, facts: Mapping[str, Any]) -> str:
+def done(kind: str, facts: Mapping[str, Any], now: str) -> str:
+    """What comes of it, in numbers, and what was done about it."""
     if kind == "slower":
         return f"Speculation at K={facts['k']} runs at {_interval(facts['speedup'])}."
     if not facts["tested"] and (facts["predicted"] or 1) >= 1:
         return "Until there is one, every step is plain decoding's."
+    off = "so it is off"
+    if facts["tries"]:
+        off += ", and is being tried again" if now == "measuring" else " but for a try now and then"
     if facts["predicted"] is None:
-        return "By a guess speculation would not pay, so it is off."
+        return f"By a guess speculation would not pay, {off}."
     if facts["predicted"] >= 1:
-        return "Speculation brought no gain that could be measured, so it is off."
-    return f"Speculation would run at {facts['predicted']:.2f}x, so it is off."
+        return f"Speculation brought no gain that could be measured, {off}."
+    return f"Speculation would run at {facts['predicted']:.2f}x, {off}."
 
 
-def _help(cause: str | None, facts: Mapping[str, Any], device: Mapping[str, Any]) -> str:
+def advice(cause: str | None, facts: Mapping[str, Any], device: Mapping[str, Any]) -> str:
+    """What would help; empty where nothing is known to."""
     if cause == "verification" and facts["serialized"]:
         if device.get("generation") and "affine" in str(device.get("quantization", "")):
             return "A model in mode=mxfp4 or mxfp8 may verify in parallel here."

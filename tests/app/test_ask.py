@@ -129,9 +129,10 @@ def test_stats_say_what_speculation_did(specchat: Any, assistant: Scripted) -> N
 
 
 def test_stats_say_why_speculation_is_off(specchat: Any, assistant: Scripted) -> None:
-    assistant.metrics.state, assistant.metrics.reason = "off", "no draft source was chosen"
+    assistant.metrics.state = "off"
+    assistant.verdict = Verdict("off", "user", "Speculation is off: no draft source was chosen.")
     lines = specchat("ask", "Hi", "--stats", "--draft", "none").err.splitlines()
-    assert lines[-1] == "specchat: speculation off: no draft source was chosen"
+    assert lines[-1] == "specchat: Speculation is off: no draft source was chosen."
 
 
 @pytest.mark.parametrize("kind", ["off", "slower"])
@@ -164,7 +165,9 @@ def test_nothing_is_said_where_it_pays_or_was_not_wanted(
 
 def test_json_has_the_verdict_and_its_numbers(specchat: Any, assistant: Scripted) -> None:
     assistant.verdict = PARKED
+    assistant.metrics.state = "parked"
     speculation = json.loads(specchat("ask", "Hi", "--json").out)["speculation"]
+    assert speculation["reason"] == PARKED.sentence, "nothing but the verdict says why"
     assert speculation["verdict"] == {
         "kind": "parked",
         "cause": "verification",

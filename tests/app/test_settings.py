@@ -48,20 +48,22 @@ def test_every_option_can_be_set_from_every_source(tmp_path: Path) -> None:
         "presence-penalty": "0.5", "frequency-penalty": "0.25", "penalty-context": "64",
         "logit-bias": "42=-5", "min-tokens": "3", "seed": "7", "seed-exact": "true",
         "exactness": "strict", "stop": "END", "system": "Be brief.", "trace": "trace.jsonl",
-        "cache": "book.cache", "context-full": "drop", "paranoid": "true",
+        "cache": "book.cache", "context-full": "drop", "paranoid": "true", "details": "true",
     }  # fmt: skip
     assert set(texts) == set(BY_NAME)
     bare = {
         "k", "kv-bits", "context", "max-tokens", "temp", "top-p", "top-k", "min-p", "xtc-probability",
         "xtc-threshold", "repetition-penalty", "presence-penalty", "frequency-penalty", "penalty-context",
-        "min-tokens", "seed", "seed-exact", "paranoid",
+        "min-tokens", "seed", "seed-exact", "paranoid", "details",
     }  # fmt: skip
     file = tmp_path / "config.toml"
     file.write_text("".join(f"{n} = {t if n in bare else repr(t)}\n" for n, t in texts.items()))
     from_flags = read(*texts.items())
     assert from_flags == read(environ={BY_NAME[name].variable: text for name, text in texts.items()})
     assert from_flags == read(file=file)
-    assert from_flags.engine == EngineOptions(k=3, kv_bits=8, context=512, exactness="strict", paranoid=True)
+    assert from_flags.engine == EngineOptions(
+        k=3, kv_bits=8, context=512, exactness="strict", paranoid=True, details=True
+    )
     assert from_flags.limits == Limits(max_tokens=-1, stop=("END",))
     assert from_flags.sampling == Sampling(
         temperature=0.5, top_p=0.9, top_k=20, min_p=0.05, xtc_probability=0.1, xtc_threshold=0.2,

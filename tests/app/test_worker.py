@@ -7,7 +7,7 @@ import time
 from collections.abc import Generator, Iterator
 
 import pytest
-from screenplay import PLAIN, Scripted, rounds, worker_for
+from screenplay import PLAIN, SILENT, Scripted, rounds, worker_for
 
 from app.events import (
     Emitted,
@@ -69,7 +69,7 @@ def test_loading_then_an_answer_in_the_order_of_their_happening(started: list[Wo
     assert loading == Loading("Reading the weights of builtin.")
     assert isinstance(ready, Ready)
     assert (ready.draft, ready.context_limit, ready.warnings) == ("lookup", 8192, ("Mind the step.",))
-    assert (ready.snapshot.state, ready.snapshot.reason) == ("off", "no draft source was chosen")
+    assert (ready.snapshot.state, ready.snapshot.verdict) == ("off", SILENT)
 
     worker.answer(ASK)
     first, *emitted, finished = take(worker, Finished)

@@ -46,7 +46,8 @@ def test_a_source_stands_down_when_its_context_is_full(target, reference):
     assert tokens(events) == reference[:40]
     assert [event.k for event in events] == [3, 3, 3] + [0] * 28
     assert (engine.metrics.state, engine.metrics.k) == ("parked", 0)
-    assert engine.metrics.reason == f"the draft model's context of {len(PROMPT) + ROOM} tokens is full"
+    full = f"Speculation is off: the draft model's context of {len(PROMPT) + ROOM} tokens is full."
+    assert engine.metrics.reason == full
     assert engine.source.cached.rows < len(PROMPT) + ROOM  # type: ignore[union-attr]
     assert_like_fresh(engine)
 

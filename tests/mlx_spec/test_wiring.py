@@ -32,10 +32,6 @@ class Script:
     def state(self) -> State:
         return "speculating" if self.next_k() else "parked"
 
-    @property
-    def reason(self) -> str | None:
-        return None if self.next_k() else "the script says so"
-
     def begin(self, depth: int, behind: int) -> None:
         self.depth = depth
         self.behind = behind

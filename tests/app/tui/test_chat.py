@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from driver import chat
-from screenplay import Scripted, rounds, speculative, worker_for
+from screenplay import PAYING, Scripted, rounds, speculative, worker_for
 
 from app.events import Failed, Ready
 from app.template import Message
@@ -19,6 +19,8 @@ from app.tui.status import State
 from app.tui.transcript import Transcript
 from mlx_spec.errors import PromptTooLong, SpecError
 from mlx_spec.events import Round
+from mlx_spec.metrics import Metrics
+from mlx_spec.verdict.diagnose import Verdict
 
 LONG = [f"line {i}\n\n" for i in range(60)]
 
@@ -161,13 +163,13 @@ async def test_a_source_that_stands_down_says_why_in_mid_answer() -> None:
     class Narrow(Scripted):
         def answer(self, messages: Sequence[Message], **rest: Any) -> Iterator[Round]:
             for news in super().answer(messages, **rest):
-                self.metrics.state = "parked"
-                self.metrics.reason = "the draft model's context of 512 tokens is full"
+                full = "Speculation is off: the draft model's context of 512 tokens is full."
+                self.metrics.state, self.metrics.verdict = "parked", Verdict("parked", "context", full)
                 yield news
 
     async with chat(Narrow([speculative(["a ", "b ", "c "])])) as driver:
         await driver.ask("Go.")
-        await driver.see("Speculation is parked: the draft model's context of 512 tokens is full.")
+        await driver.see("‖ parked", "‖ Speculation is off: the draft model's context of 512 tokens is full.")
 
 
 async def test_f2_shows_how_much_of_the_prompt_was_reused() -> None:
@@ -185,10 +187,12 @@ async def test_f2_shows_how_much_of_the_prompt_was_reused() -> None:
 
 
 async def test_the_status_shows_the_numbers_of_speculation() -> None:
-    async with chat(Scripted([speculative([f"w{i} " for i in range(40)])])) as driver:
+    words = [f"w{i} " for i in range(40)]
+    assistant = Scripted([speculative(words)], metrics=Metrics(verdict=PAYING))
+    async with chat(assistant, size=(110, 24)) as driver:
         await driver.ask("Go.")
         await driver.see("○ ready", "K 4", "12.3 tok/s", "rate ", "length ", "TTFT 0.42 s", "ctx 80/8192")
-        await driver.see("Speculating with lookup.")
+        await driver.see("▴ pays 1.80x", "It pays.")
 
 
 async def test_the_status_says_why_speculation_is_off() -> None:

@@ -10,10 +10,12 @@ from rich.cells import cell_len
 from screenplay import FACTS, PARKED, PAYING
 
 from app.events import Snapshot
+from app.timeline import Timeline
 from app.tui import plot
-from app.tui.panel import WIDTH, History, Insight, lines
+from app.tui.panel import WIDTH, Insight, lines
 from app.tui.status import Facts, State, line
-from app.tui.verdict import short
+from app.tui.verdict import loud, quiet, tags
+from mlx_spec.events import Round
 from mlx_spec.verdict.diagnose import Verdict
 
 KINDS = [
@@ -27,32 +29,38 @@ KINDS = [
 
 def snapshot(verdict: Verdict | None = PARKED, **changes: Any) -> Snapshot:
     facts = {"hazards": (0.81, 0.5, None), "tested": (40, 32, 0), **changes}
-    return Snapshot(0, 9.6, 0.7, 2.4, 0.4, 300, 64, "parked", "why", "self", verdict=verdict, **facts)
+    state = facts.pop("state", "parked")
+    return Snapshot(0, 9.6, 0.7, 2.4, 0.4, 300, 64, state, "self", verdict=verdict, **facts)
 
 
-def shown(now: Snapshot, history: History, height: int = 40) -> list[str]:
-    return [text.plain for text in lines(Insight(now, history, history.rounds), WIDTH - 5, height)]
+def shown(now: Snapshot, timeline: Timeline, height: int = 40) -> list[str]:
+    return [text.plain for text in lines(Insight(now, timeline, timeline.rounds), WIDTH - 5, height)]
+
+
+def course(*ks: int) -> Timeline:
+    made = Timeline()
+    made.begin()
+    for k in ks:
+        made.add(Round(k=k), snapshot(state="speculating" if k else "parked"))
+    return made
 
 
 def test_the_panel_has_every_number() -> None:
-    history = History()
-    for k in (4, 4, 3, 0, 0):
-        history.add(k, "speculating" if k else "parked")
-    text = "\n".join(shown(snapshot(), history))
+    text = "\n".join(shown(snapshot(), course(4, 4, 3, 0, 0)))
     assert "‖ parked: verification" in text
     assert "speedup   0.51x  [0.48, 0.55] (95%)" in text
     assert "predicted 0.50x" in text
     assert "serial index 0.88" in text
     assert "  1 █████████████░░░  81% of 40" in text
     assert "  3 ░░░░░░░░░░░░░░░░ - of 0" in text
-    assert "44300" in text
-    assert "K: now 0, parked 2 of 5 rounds" in text
+    assert "K now 0, parked" in text
+    assert "K: 5 rounds, 2 parked or off" in text
+    assert "███‖‖" in text
+    assert "Speedup with self: 0.51x [0.48, 0.55]" in text
 
 
 def test_17_lines_of_a_small_terminal_hold_everything_that_counts() -> None:
-    history = History()
-    history.add(4, "speculating")
-    text = shown(snapshot(), history, height=17)
+    text = shown(snapshot(), course(4), height=17)
     assert len(text) <= 17
     for part in ("‖ parked", "predicted", "V(M)", "  3 ░", "now 0"):
         assert any(part in line for line in text)
@@ -62,11 +70,11 @@ def test_an_expected_kernel_is_told_where_it_is_known() -> None:
     kernel = (
         "M2, MLX 0.32.4, affine 4-bit: qmv a row is expected, which reads the weights 5 times for 5 rows."
     )
-    assert kernel in shown(replace(snapshot(), kernel=kernel), History())
+    assert kernel in shown(replace(snapshot(), kernel=kernel), Timeline())
 
 
 def test_what_is_not_known_is_said() -> None:
-    text = "\n".join(shown(snapshot(None, hazards=(), tested=()), History()))
+    text = "\n".join(shown(snapshot(None, hazards=(), tested=()), Timeline()))
     assert "speedup   -" in text
     assert "not measured yet" in text
     assert "nothing was drafted yet" in text
@@ -74,10 +82,8 @@ def test_what_is_not_known_is_said() -> None:
 
 @pytest.mark.parametrize("verdict", [None, *KINDS])
 def test_every_line_fits_the_panel_at_80_columns(verdict: Verdict | None) -> None:
-    history = History()
-    for k in range(200):
-        history.add(k % 12, "parked")
-    assert all(cell_len(text) <= WIDTH - 5 for text in shown(snapshot(verdict), history))
+    made = course(*(k % 12 for k in range(200)))
+    assert all(cell_len(text) <= WIDTH - 5 for text in shown(snapshot(verdict), made))
 
 
 def test_the_curve_lies_between_its_limits() -> None:
@@ -106,7 +112,7 @@ def test_without_measurements_there_is_no_curve() -> None:
 
 
 def test_each_kind_has_its_own_symbol_and_words() -> None:
-    said = [short(verdict) for verdict in KINDS]
+    said = [tags(verdict)[0] for verdict in KINDS]
     assert said == [
         "◔ measuring",
         "▴ pays 1.80x",
@@ -114,6 +120,27 @@ def test_each_kind_has_its_own_symbol_and_words() -> None:
         "▾ slower 0.51x",
         "∅ off",
     ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "now", "words"),
+    [
+        ("measuring", "parked", "◔ measuring, parked now"),
+        ("paying", "parked", "▴ pays 0.51x, parked now"),
+        ("parked", "measuring", "‖ parked: verification, tried again"),
+        ("parked", "parked", "‖ parked: verification"),
+        ("measuring", "measuring", "◔ measuring"),
+    ],
+)
+def test_what_the_controller_does_now_is_a_part_of_the_words(kind: Any, now: Any, words: str) -> None:
+    cause = PARKED.cause if kind == "parked" else None
+    assert tags(Verdict(kind, cause, "Why.", FACTS, now))[0] == words
+
+
+@pytest.mark.parametrize("verdict", KINDS)
+def test_the_sentence_stands_in_one_place(verdict: Verdict) -> None:
+    assert loud(verdict) == (verdict.kind in ("parked", "slower"))
+    assert quiet(verdict) == ("" if loud(verdict) else verdict.sentence)
 
 
 def test_the_status_line_says_state_and_verdict_before_any_number() -> None:

@@ -8,7 +8,7 @@ from rich.cells import cell_len
 from app.events import Snapshot
 from app.tui.status import Facts, State, line
 
-SNAPSHOT = Snapshot(4, 123.4, 0.714, 3.857, 0.4231, 7812, 99, "speculating", None, "lookup")
+SNAPSHOT = Snapshot(4, 123.4, 0.714, 3.857, 0.4231, 7812, 99, "speculating", "lookup")
 FACTS = Facts(State.GENERATING, SNAPSHOT, 8192)
 
 
@@ -37,12 +37,6 @@ def test_it_fits_any_width_and_names_the_state_where_there_is_room(state: State,
     assert cell_len(text) <= width
     if width >= 16:
         assert text.startswith(f"{state.value[0]} {state.value[1]}")
-
-
-def test_why_it_does_not_speculate_is_a_sentence() -> None:
-    off = Snapshot(0, None, None, None, None, 0, 0, "off", "no draft source was chosen", None)
-    assert off.speculation == "Speculation is off: no draft source was chosen."
-    assert SNAPSHOT.speculation == "Speculating with lookup."
 
 
 def test_how_far_a_prompt_is_read_stands_next_to_the_state() -> None:

@@ -231,9 +231,8 @@ class CalledNoise(EnumeratingDice):
 class LateNoise(ToySampler):
     """Counts positions from the end of the draft."""
 
-    def tokens(self, logits: Any, committed: Any, drafted: Any = None) -> Any:
-        late = 0 if drafted is None else len(drafted)
-        return self.dice.draw_at(self.laws(logits, committed, drafted), len(committed) + late)
+    def choose(self, rows: Any, position: int) -> Any:
+        return self.dice.draw_at(rows, position + len(rows) - 1)
 
 
 class SecondDraws(ToySampler):
@@ -241,9 +240,9 @@ class SecondDraws(ToySampler):
 
     second: Any = None
 
-    def tokens(self, logits: Any, committed: Any, drafted: Any = None) -> Any:
-        SecondDraws.second = self.dice.draw(self.laws(logits, committed, drafted))
-        return super().tokens(logits, committed, drafted)
+    def choose(self, rows: Any, position: int) -> Any:
+        SecondDraws.second = self.dice.draw(rows)
+        return super().choose(rows, position)
 
 
 def _redrawn_bonus(drawn: Any, drafted: Any, xp: Any) -> Any:

@@ -117,7 +117,6 @@ class ToyController:
     """Plays a schedule."""
 
     state: State = "speculating"
-    reason: str | None = None
     most = 4
     record = Record((), 4)
 

@@ -64,10 +64,13 @@ class ToySampler(Sampler):
     def laws(self, logits: Any, committed: Any, drafted: Any = None) -> Any:
         return array(warped(tuple(row)) for row in logits.tolist())
 
-    def tokens(self, logits: Any, committed: Any, drafted: Any = None) -> Any:
+    def scores(self, logits: Any, committed: Any, drafted: Any = None) -> Any:
+        return logits
+
+    def choose(self, rows: Any, position: int) -> Any:
         if self.greedy:
-            return tokens(row.index(max(row)) for row in logits.tolist())
-        return super().tokens(logits, committed, drafted)
+            return tokens(row.index(max(row)) for row in rows.tolist())
+        return super().choose(rows, position)
 
     def unsound(self, logits: Any) -> Any:
         return np.array(False)  # fractions are numbers

@@ -27,7 +27,6 @@ def test_a_draft_slower_than_the_target_is_parked_at_a_cost_within_two_percent(p
     controller = auto(backend, probed)
     backend.run(controller, 2000)
     assert controller.state == "parked"
-    assert "plain decoding" in (controller.reason or "")
     assert backend.spent <= 1.02 * backend.position
 
 
@@ -187,7 +186,7 @@ def test_a_fixed_k_stays_and_measures() -> None:
     backend = Backend(table(), lambda position: 0.5)
     backend.run(controller, 300)
     assert set(backend.ks) == {3}
-    assert (controller.state, controller.reason) == ("speculating", None)
+    assert controller.state == "speculating"
     assert controller.record.hazards.rates[0] == pytest.approx(0.5, abs=0.15)
 
 

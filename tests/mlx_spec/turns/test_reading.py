@@ -99,7 +99,6 @@ class Later:
     """K is 0 for some steps, then 2."""
 
     state: State = "speculating"
-    reason = None
     most = 2
     record = Record((), 2)
 
