@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -144,3 +145,19 @@ def test_a_store_is_whole_whenever_its_writer_is_killed(path: Path, start: Calla
             assert texts == [f"{chat.title} {number}" for number in range(len(texts))]
         assert store._db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         store.close()
+
+
+def test_a_disk_without_locks_keeps_chats_all_the_same(
+    store: Store, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.ENOTSUP, "Operation not supported")
+
+    monkeypatch.setattr("app.chats.lease.fcntl.flock", refuse)
+    chat = store.create()
+    answer = store.add(chat.id, parent=None, role="assistant", text="", state="streaming")
+    store.update(answer.id, text="so far", pieces=[("plain", "so far")], state="streaming")
+    (found,) = store.messages(chat.id)
+    assert (found.text, found.state) == ("so far", "interrupted")
+    store.update(answer.id, text="all", pieces=[("plain", "all")], state="done")
+    assert store.messages(chat.id)[0].state == "done"
