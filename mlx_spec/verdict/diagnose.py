@@ -83,7 +83,8 @@ class Diagnosis:
             ):
                 self._turn("parked")
             elif self._kind == "paying" and self._parked_for >= self._patience:
-                if _gains(controller) and wording.lacks_proposals(facts(controller)):
+                # At every step from here on: all the facts would take more time than it may.
+                if _gains(controller) and wording.lacks_proposals(_proposals(controller.record)):
                     return
                 self._turn("parked")
                 self._patience *= 2
@@ -126,6 +127,11 @@ def _gains(controller: AutoK | FixedK) -> bool:
     return speedup is not None and speedup.low > 1
 
 
+def _proposals(record: Record) -> dict[str, Any]:
+    """Those of the facts that tell how often the source has something."""
+    return {"tested": record.hazards.tested(1) > 0, "proposal_rate": record.hazards.proposal_rate}
+
+
 def facts(controller: AutoK | FixedK) -> dict[str, Any]:
     """What was measured, JSON-ready; None where unknown.
 
@@ -166,9 +172,8 @@ def facts(controller: AutoK | FixedK) -> dict[str, Any]:
         "cliff_costs": steep and [verify_cost[steep - 1], verify_cost[steep]],
         "draft_cost": table.drafting(k) / k / table.verify[1] if table else None,
         "overhead": table.overhead / table.verify[1] if table else None,
-        "tested": record.hazards.tested(1) > 0,
         "tries": auto is not None and not auto.ruled_out,
-        "proposal_rate": record.hazards.proposal_rate,
+        **_proposals(record),
         "depth": record.depth,
         "shallow_depth": shallow and shallow.depth,
         "lifts": counterfactual.lifts(record, ks),
