@@ -141,6 +141,7 @@ def main() -> int:
     desk = Desk(Worker(load, settings), Shelf(locations.chats_file()))
     if desk.shelf.reading.latest() is not None:
         desk.open(desk.shelf.latest())
+    first_time()  # nobody is asked about a better pair
     if options.what == "bare":
         assistant = load(settings, lambda sentence: None)
         bare(assistant, [Message(m.role, m.text) for m in desk.conversation.path])
