@@ -137,7 +137,6 @@ def main() -> int:
         return Timed(Assistant.load(settings, progress), Path(options.where))
 
     settings = Settings(model=options.model or "builtin", draft="none", max_tokens=options.max_tokens)
-    first_time()  # no offer of a better pair before the chat
     desk = Desk(Worker(load, settings), Shelf(locations.chats_file()))
     if desk.shelf.reading.latest() is not None:
         desk.open(desk.shelf.latest())
