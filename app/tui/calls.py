@@ -6,9 +6,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
+from app import clipboard
 from app.chat_verbs import export
 from app.commands import BY_NAME, Call, Command
-from app.tui import clipboard
 from app.tui.chats import Chats, Place
 from app.tui.help import Help, Palette
 from app.tui.models import Models, Pick
