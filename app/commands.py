@@ -11,6 +11,15 @@ from app.settings import THEMES
 
 Group = Literal["chat", "chats", "files", "speculation", "models", "view"]
 
+GROUPS: dict[Group, str] = {
+    "chat": "This chat",
+    "chats": "Chats",
+    "files": "Files",
+    "speculation": "Speculation",
+    "models": "Models",
+    "view": "The program",
+}
+
 
 @dataclass(frozen=True)
 class Command:
