@@ -22,3 +22,18 @@ def tally(counts: Counter[str], prompt: tuple[int, int] | None) -> str:
     total = sum(counts[name] for name in MEANINGS)
     said = f"{total} tokens: {', '.join(parts)}" if parts else "no tokens"
     return f"{said}; prompt {prompt[0]:,} tokens, {prompt[1]:,} reused" if prompt else said
+
+
+def shares(counts: Counter[str]) -> str:
+    """How large a part of an answer had which origin, in one sentence.
+
+    Args:
+        counts: tokens by kind of origin.
+    """
+    total = sum(counts[name] for name in MEANINGS)
+    parts = [
+        f"{counts[name]:,} {meaning} ({counts[name] / total:.0%})"
+        for name, meaning in MEANINGS.items()
+        if counts[name]
+    ]
+    return f"Of {total:,} tokens: {', '.join(parts)}." if parts else "No tokens."
