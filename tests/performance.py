@@ -24,6 +24,7 @@ from typing import Any
 from app.chats.records import ChatInfo, ChatMessage
 from app.chats.store import Store
 from app.desk import Desk
+from app.offered import first_time
 from app.pair import Progress
 from app.settings import Settings
 from app.shelf import Shelf
@@ -136,6 +137,7 @@ def main() -> int:
         return Timed(Assistant.load(settings, progress), Path(options.where))
 
     settings = Settings(model=options.model or "builtin", draft="none", max_tokens=options.max_tokens)
+    first_time()  # no offer of a better pair before the chat
     desk = Desk(Worker(load, settings), Shelf(locations.chats_file()))
     if desk.shelf.reading.latest() is not None:
         desk.open(desk.shelf.latest())
