@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from collections.abc import Callable, Iterator
 
 from app import clipboard
 from app.commands import COMMANDS, GROUPS, Call
 from app.desk import Desk
+from app.handover import bench
 from app.line.hearing import Hearing
 from app.line.voice import Voice
 from app.thinking import Split, split
@@ -41,6 +43,7 @@ class Calls:
             "stop": self._stop,
             "copy": self._copy,
             "thinking": self._thinking,
+            "bench": self._bench,
             "help": self._help,
             "quit": self._quit,
         }
@@ -89,6 +92,17 @@ class Calls:
         if answer is None:
             raise SpecError("There is no answer yet.", "Ask something first.")
         return split(answer.text, self._hearing.markers)
+
+    def _bench(self, _: str) -> str:
+        """Another program has the machine until it ends; Ctrl+C is its own."""
+        to = bench(self._desk.worker.settings)
+        self._desk.let_go()
+        self._hearing.take_all(self._desk.worker.drain())
+        self._voice.say(to.sentence)
+        self._voice.tell(f"$ {to.command}")
+        code = subprocess.call(to.argv)
+        self._desk.employ()
+        return "It is done." if code == 0 else f"It ended with code {code}."
 
     def _help(self, _: str) -> str:
         return "\n".join([*_table(), *HELP])

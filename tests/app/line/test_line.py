@@ -143,7 +143,7 @@ def test_undo_redo_branches_and_edits_say_where_one_is(talk: Any) -> None:
         assistant, "Q", "/regenerate", "/branch previous", "/undo", "/redo", "/edit", "P", "/edit", ""
     )
     said = done.out.split("You: /")
-    assert said[1] == "regenerate\nModel: Second.\n"
+    assert said[1].endswith("\nModel: Second.\n")
     assert said[2] == "branch previous\n1 of 2.\nYou: Q\nModel: First.\n"
     assert said[3] == "undo\nTook back “Q”. /redo brings it again.\n"
     assert said[4] == "redo\nYou: Q\nModel: First.\n"
@@ -167,6 +167,23 @@ def test_k_and_draft_answer_before_the_next_line_is_read(talk: Any) -> None:
     assert "K 3, draft auto.\n" in done.err
     assert "It does not fit. Choose another.\n" in done.err
     assert done.out.endswith("You: /k\nK is 3.\n")
+
+
+def test_a_benchmark_has_the_machine_for_itself_and_the_chat_goes_on(
+    talk: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assistant = Scripted([rounds("A"), rounds("B")])
+    held = []
+
+    def call(argv: tuple[str, ...]) -> int:
+        held.append((argv[1:4], assistant.closed))
+        return 0
+
+    monkeypatch.setattr("app.line.calls.subprocess.call", call)
+    done = talk(assistant, "1", "/bench", "2")
+    assert held == [(("-m", "app", "bench"), 1)]
+    assert "$ specchat bench --quick" in done.out
+    assert done.out.endswith("It is done.\nYou: 2\nModel: B\n")
 
 
 def test_a_chat_is_kept_and_gone_on_with(talk: Any) -> None:
