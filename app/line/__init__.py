@@ -26,14 +26,15 @@ def chat_in_lines(desk: Desk, *, chosen: bool) -> int:
     from app.line.voice import Voice
     from app.opening import close_desk
 
-    if isinstance(sys.stdin, io.TextIOWrapper):
-        sys.stdin.reconfigure(errors="replace")  # what is no text is seen as such in the question
+    stdin = sys.stdin or io.StringIO()  # one that is closed has ended
+    if isinstance(stdin, io.TextIOWrapper):
+        stdin.reconfigure(errors="replace")  # what is no text is seen as such in the question
     voice = Voice(sys.stdout, sys.stderr)
     if not chosen:
         voice.say("TERM is dumb: this terminal has no screen, so the chat goes line by line, as by --plain.")
     try:
         with Signals() as signals:
-            LineChat(desk, voice, Reader(sys.stdin, voice, signals), signals).run()
+            LineChat(desk, voice, Reader(stdin, voice, signals), signals).run()
     finally:
         voice.end_line()
         failure = close_desk(desk, told=True)

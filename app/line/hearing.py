@@ -102,6 +102,7 @@ class Hearing:
                 self._load(event.sentence)
             case Ready():
                 self._desk.be_ready(event)
+                self._verdict = None  # of another pair, it is said again
                 say(f"Ready: {event.model}, draft {event.draft}.")
                 self._warn(*event.warnings)
                 self._judge(event.snapshot.verdict)
