@@ -137,10 +137,10 @@ def main() -> int:
         return Timed(Assistant.load(settings, progress), Path(options.where))
 
     settings = Settings(model=options.model or "builtin", draft="none", max_tokens=options.max_tokens)
-    first_time()  # no offer of a better pair before the chat
     desk = Desk(Worker(load, settings), Shelf(locations.chats_file()))
     if desk.shelf.reading.latest() is not None:
         desk.open(desk.shelf.latest())
+    first_time()  # nobody is asked about a better pair
     if options.what == "bare":
         assistant = load(settings, lambda sentence: None)
         bare(assistant, [Message(m.role, m.text) for m in desk.conversation.path])

@@ -86,9 +86,11 @@ class Calls:
         return ""
 
     def _go(self, place: Place | None) -> None:
-        """Open what was chosen in the list."""
+        """Open what was chosen in the list; leave a chat that was deleted there."""
         if place is not None:
             self.run(Call(BY_NAME["open"], place.chat.id))
+        elif not self._desk.busy and self._desk.shelf.deleted:
+            self.run(Call(BY_NAME["new"]))
 
     def _model(self, ref: str) -> str:
         if ref:
