@@ -10,11 +10,13 @@ from app import clipboard
 from app.commands import COMMANDS, GROUPS, Call
 from app.desk import Desk
 from app.handover import bench
+from app.line import models
 from app.line.hearing import Hearing
 from app.line.voice import Voice
 from app.thinking import Split, split
 from app.verbs import VERBS, question_number
 from mlx_spec.errors import SpecError
+from models.stock import Stock
 
 HELP = (
     "A backslash at the end of a line continues it. A line of three quotes opens a message of several "
@@ -43,6 +45,7 @@ class Calls:
             "stop": self._stop,
             "copy": self._copy,
             "thinking": self._thinking,
+            "model": self._model,
             "bench": self._bench,
             "help": self._help,
             "quit": self._quit,
@@ -92,6 +95,11 @@ class Calls:
         if answer is None:
             raise SpecError("There is no answer yet.", "Ask something first.")
         return split(answer.text, self._hearing.markers)
+
+    def _model(self, ref: str) -> str:
+        if ref:
+            return VERBS["model"](self._desk, ref)
+        return "\n".join(models.listed(Stock(), self._desk.worker.settings))
 
     def _bench(self, _: str) -> str:
         """Another program has the machine until it ends; Ctrl+C is its own."""

@@ -11,11 +11,13 @@ from app.desk import Desk
 from app.errors import sentence
 from app.line.calls import Calls
 from app.line.hearing import MODEL, YOU, Hearing
+from app.line.models import offer
 from app.line.reader import Reader
 from app.line.signals import Signals
 from app.line.voice import Voice
 from app.thinking import split
 from mlx_spec.errors import SpecError
+from models.stock import Stock
 
 TICK = 0.03  # seconds between two looks at what the engine says
 ANEW = "Anew: "
@@ -64,6 +66,7 @@ class LineChat:
         self._settle()
         if self._reader.live:
             self._voice.say("/help lists the commands.")
+            self._voice.say(offer(Stock(), self._desk.worker.settings))
         self._reader.remember(self._desk.shelf.questions())
         self._arrive([])
         while not self._calls.quitting and (text := self._read()) is not None:
