@@ -38,6 +38,7 @@ class Snapshot:
         kernel: which kernel is expected to verify, as an explanation; None where nobody knows.
         hazards: for each position in a draft, accepted / tested; None where none was tested.
         tested: how often each position was.
+        target_bytes: of the target's weights.
     """
 
     k: int
@@ -56,6 +57,7 @@ class Snapshot:
     kernel: str | None = None
     hazards: tuple[float | None, ...] = ()
     tested: tuple[int, ...] = ()
+    target_bytes: int = 0
 
     @classmethod
     def of(cls, metrics: Any) -> Snapshot:
@@ -77,6 +79,7 @@ class Snapshot:
             tested=tuple(metrics.tested_at),
             prompt_tokens=metrics.prompt_tokens,
             reused_tokens=metrics.reused_tokens,
+            target_bytes=metrics.target_bytes,
         )
 
     def at_start(self) -> Snapshot:

@@ -124,9 +124,9 @@ class Scripted:
         if isinstance(script, Exception):
             self.going.wait()
             raise script
-        verdict = self.metrics.verdict
+        verdict, target_bytes = self.metrics.verdict, self.metrics.target_bytes
         self.metrics = Metrics(state="speculating", source="lookup") if any(e.k for e in script) else silent()
-        self.metrics.verdict = verdict
+        self.metrics.verdict, self.metrics.target_bytes = verdict, target_bytes
         self.metrics.context_limit = self.context_limit
         for read, total in self.prefill:
             progress(read, total)

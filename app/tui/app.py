@@ -16,7 +16,6 @@ from textual.containers import Horizontal
 from app.commands import BY_NAME, COMMANDS, Call, read
 from app.desk import Desk
 from app.files.completion import paths
-from app.tui import first_run
 from app.tui.calls import Calls
 from app.tui.hearing import Hearing
 from app.tui.prompt import Prompt
@@ -83,7 +82,7 @@ class Chat(TerminalApp):
     def compose(self) -> ComposeResult:
         """Transcript, prompt, status."""
         self.stage = Stage(self, self.desk)
-        self._hearing = Hearing(self.stage, self._clock)
+        self._hearing = Hearing(self.stage, self.stock, self._clock)
         self._calls = Calls(self)
         with Horizontal():
             yield self.stage.transcript
@@ -109,13 +108,6 @@ class Chat(TerminalApp):
         self.desk.worker.start()
         self.stage.prompt.remember(self.desk.shelf.questions())
         self.stage.prompt.sources |= {"PATH": lambda part: paths(part, Path.cwd()), "CHAT": self._chats_with}
-
-        self.call_later(self._offer)
-
-    def _offer(self) -> None:
-        """At the very first start, one question; whoever answers no, or anything, is not asked again."""
-        if (offer := first_run.question(self.stock, self.desk.worker.settings)) is not None:
-            self.push_screen(offer, lambda pair: self._calls.show_models(pair) if pair else None)
 
     def _chats_with(self, part: str) -> list[str]:
         """Ids of chats that `part` begins, or whose title has it."""

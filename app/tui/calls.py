@@ -18,7 +18,6 @@ from app.tui.rounds import Rounds
 from app.tui.timeline import TimelineScreen
 from app.verbs import VERBS, question_number
 from mlx_spec.errors import SpecError
-from models.offer import Offer
 
 if TYPE_CHECKING:
     from app.tui.app import Chat
@@ -95,12 +94,8 @@ class Calls:
     def _model(self, ref: str) -> str:
         if ref:
             return VERBS["model"](self._desk, ref)
-        self.show_models(None)
+        self._app.push_screen(Models(self._app.stock, self._desk.worker.settings), self._pick)
         return ""
-
-    def show_models(self, wanted: Offer | None) -> None:
-        """The models to choose from; a pair that is `wanted` is downloaded at once."""
-        self._app.push_screen(Models(self._app.stock, self._desk.worker.settings, wanted), self._pick)
 
     def _pick(self, pick: Pick | None) -> None:
         """Load the pair that was chosen."""

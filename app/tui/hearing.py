@@ -21,9 +21,11 @@ from app.events import (
     Switching,
     Warned,
 )
+from app.offered import better_pair
 from app.tui.stage import Stage
 from app.tui.status import State
 from app.tui.transcript import Notice
+from models.stock import Stock
 
 ENDINGS = {
     "interrupt": "■ stopped",
@@ -40,8 +42,9 @@ NO_MODEL = "There is no model. Ctrl+Q quits."
 class Hearing:
     """Takes in what the engine says."""
 
-    def __init__(self, stage: Stage, clock: Callable[[], float]) -> None:
+    def __init__(self, stage: Stage, stock: Stock, clock: Callable[[], float]) -> None:
         self._stage = stage
+        self._stock = stock
         self._clock = clock
         self._started = 0.0
         self._desk = stage.desk
@@ -128,6 +131,8 @@ class Hearing:
         self._stage.give_back(back)
         self._stage.change(State.STOPPED if event.reason == "interrupt" else State.READY)
         self._stage.show_desk()
+        if (now := self._stage.facts.snapshot) is not None:
+            self._stage.tell(better_pair(self._stock, self._desk.worker.settings, now) or "")
 
     def _fail(self, event: Failed) -> None:
         if event.loading:

@@ -42,18 +42,16 @@ class Ask:
 class Models(Asking[Pick]):
     """Targets to choose from; a repository's name in the field asks the hub for it."""
 
-    def __init__(self, stock: Stock, settings: Settings, wanted: Offer | None = None) -> None:
+    def __init__(self, stock: Stock, settings: Settings) -> None:
         """Args:
         stock: the models.
         settings: of the pair that is loaded.
-        wanted: a pair to download at once.
         """
         super().__init__(
             "Models", "Find, or org/name to download", "Enter chooses, pauses, resumes · Esc closes"
         )
         self._stock = stock
         self._settings = settings
-        self._wanted = wanted
         self._models: list[Installed] | None = None
         self._seen = ""  # of the download, when it was last shown
         self._news = ""  # to say once the list is there
@@ -62,8 +60,6 @@ class Models(Asking[Pick]):
         """Look at what is here, and again whenever a download ends."""
         self.set_interval(EVERY, self._watch)
         self._reload()
-        if self._wanted is not None:
-            self._fetch(*self._wanted.refs)
 
     def _reload(self) -> None:
         self.ask(self._stock.installed, self._take)

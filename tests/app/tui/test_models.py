@@ -11,7 +11,6 @@ import pytest
 from showing import Person, showing
 
 from app.settings import Settings
-from app.tui.first_run import question
 from app.tui.models import Models, Pick
 from models import stock
 from models.errors import ModelError, ModelMissing
@@ -113,8 +112,8 @@ def models_in_memory() -> Stock:
     return Stock()
 
 
-def models(stock: Stock, **rest: Any) -> Models:
-    return Models(stock, Settings(model="org/Big-7B", draft="auto"), **rest)
+def models(stock: Stock) -> Models:
+    return Models(stock, Settings(model="org/Big-7B", draft="auto"))
 
 
 async def test_a_target_and_then_a_source_are_the_pick(stock: Stock) -> None:
@@ -254,14 +253,6 @@ async def test_pairs_that_are_not_here_are_offered(stock: Stock) -> None:
         assert stock.pull.refs == stock.offered[0].refs
 
 
-async def test_a_pair_that_was_wanted_downloads_at_once(stock: Stock) -> None:
-    (pair,) = offer(16 * GB)[:1]
-    async with showing() as person:
-        await person.open(models(stock, wanted=pair))
-        await shows(person, "asking the hub")
-        assert stock.pull.refs == pair.refs
-
-
 async def test_without_colour_the_choice_shows(stock: Stock, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     async with showing() as person:
@@ -290,59 +281,3 @@ async def test_names_out_of_files_are_no_control_codes(stock: Stock) -> None:
 
 
 # The first start
-
-
-@pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("SPECCHAT_HOME", str(tmp_path / "home"))
-    return tmp_path / "home"
-
-
-@pytest.mark.parametrize("size", [(80, 24), (40, 12), TINY])
-async def test_the_first_start_offers_a_pair_and_nothing_is_downloaded_unless_chosen(
-    stock: Stock, home: Path, size: tuple[int, int]
-) -> None:
-    stock.offered = offer(16 * GB)
-    asked = question(stock, Settings())
-    assert asked is not None
-    async with showing(size=size) as person:
-        await person.open(asked)
-        await shows(person, "Stay with")
-        await person.press("down")
-        for _ in range(9):
-            await person.press("pagedown")
-        await shows(person, "decodes plainly and says so.")
-        await shows(person, "› Qwen2.5 7B")
-        await person.press("enter")
-        assert person.app.results == [stock.offered[0]]
-    assert stock.pull is None
-
-
-async def test_to_stay_is_the_first_answer_and_it_is_asked_once(stock: Stock, home: Path) -> None:
-    stock.offered = offer(16 * GB)
-    asked = question(stock, Settings())
-    assert asked is not None
-    async with showing() as person:
-        await person.open(asked)
-        await shows(person, "Nothing is downloaded unless you choose it. Later: /model.")
-        await person.press("down")
-        await shows(person, "where they do not pay, specchat decodes plainly and says so.")
-        await person.press("up", "enter")
-        assert person.app.results == [False]
-    assert question(stock, Settings()) is None
-
-
-def test_who_has_chosen_a_model_or_has_no_memory_for_more_is_not_asked(stock: Stock, home: Path) -> None:
-    assert question(stock, Settings()) is None
-    stock.offered = offer(16 * GB)
-    assert question(stock, Settings(model="org/mine")) is None
-    assert question(stock, Settings()) is not None
-
-
-def test_where_nothing_can_be_kept_nothing_is_offered(
-    stock: Stock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "file").touch()
-    monkeypatch.setenv("SPECCHAT_HOME", str(tmp_path / "file"))
-    stock.offered = offer(16 * GB)
-    assert question(stock, Settings()) is None

@@ -58,14 +58,18 @@ async def test_the_list_of_models_opens_and_closes() -> None:
         await driver.until(lambda: len(driver.app.screen_stack) == 1)
 
 
-async def test_a_better_pair_is_offered_once() -> None:
-    async with chat(Scripted(), first=True) as driver:
-        await driver.see("Stay with the embedded model")
-        await driver.pilot.press("enter")
-        await driver.until(lambda: len(driver.app.screen_stack) == 1)
-    async with chat(Scripted(), first=True) as driver:
-        await driver.pilot.pause(0.1)
-        assert len(driver.app.screen_stack) == 1
+async def test_a_better_pair_is_told_of_below_an_answer_and_once() -> None:
+    assistant = Scripted([rounds("One", "."), rounds("Two", ".")])
+    assistant.metrics.target_bytes = 10**10
+    async with chat(assistant, first=True) as driver:
+        driver.app.stock.memory = 16e9
+        await driver.ask("first")
+        await driver.see("One.", "holds a better", "/model shows", "○ ready")
+        assert len(driver.app.screen_stack) == 1, "and nothing waits for an answer to that"
+        await driver.ask("/new")
+        await driver.ask("second")
+        await driver.see("Two.", "○ ready")
+        assert "better" not in driver.screen
 
 
 async def test_why_timeline_rounds_and_help_open_from_their_keys() -> None:
