@@ -133,6 +133,11 @@ KEYS: tuple[Key, ...] = (
     Key("ctrl+c", "copy the selection, else stop, else quit"),
     Key("pageup", "scroll back"),
     Key("pagedown", "scroll on"),
+    Key("ctrl+end", "to the end of the chat, and follow it"),
+    Key("alt+up", "step to the message before; copy then copies it"),
+    Key("alt+down", "step to the message after"),
+    Key("alt+right", "wide code and tables: more to the right; also Shift and the wheel"),
+    Key("alt+left", "wide code and tables: back"),
 )
 
 BY_NAME = {name: command for command in COMMANDS for name in (command.name, *command.aliases)}

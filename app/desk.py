@@ -1,77 +1,36 @@
 """What a person does with the open chat, whatever the screen: ask, stop, answer anew, edit, go back.
 
-It holds the conversation, the questions that wait their turn, and the worker that answers. The front end
-hands it the engine's events and shows what the conversation is then.
+The front end hands it the engine's events and shows what the conversation is then.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from app.chats.conversation import GOES_ON, Conversation
-from app.chats.records import Attachment, ChatInfo, ChatMessage, MessageState
-from app.chats.store import new_message_id
-from app.events import Emitted, Event, Failed, Finished, Ready
-from app.files.prompt import prompt_of
-from app.files.search import CopySearch
+from app.answering import STATES, Answering, Question, conversation_of
+from app.chats.conversation import GOES_ON
+from app.chats.records import ChatInfo
+from app.events import Failed, Finished
 from app.files.tray import Tray
-from app.reports import Reports
 from app.shelf import Shelf
-from app.template import Message
 from app.worker import Worker
 from mlx_spec.errors import SpecError
 
-LAST_COPIES = 2.0  # seconds that the end waits for what the last answer copied
-STATES: dict[str, MessageState] = {"interrupt": "stopped", "length": "cut", "error": "failed"}
 
-
-@dataclass(frozen=True)
-class Question:
-    """What a person wrote, and the files that go with it."""
-
-    text: str
-    files: tuple[Attachment, ...] = ()
-
-
-def _conversation(messages: Sequence[ChatMessage] = (), head: int | None = None) -> Conversation:
-    return Conversation(messages, head, ids=iter(new_message_id, None))
-
-
-class Desk:
-    """The open chat and who answers it.
+class Desk(Answering):
+    """The open chat, and what a person may do there.
 
     Attributes:
-        worker: that answers.
-        shelf: where it is kept.
-        conversation: what was said.
         tray: files for the next question.
         waiting: questions that are asked when the answers before them have ended, in order.
-        context_full: what to do when the context is full: stop or drop.
-        loaded: there is a model that answers.
-        failure: why there is none, or None.
-        reports: what the engine told.
     """
 
     def __init__(self, worker: Worker, shelf: Shelf) -> None:
-        self.worker = worker
-        self.shelf = shelf
-        self.conversation = _conversation()
+        super().__init__(worker, shelf)
         self.tray = Tray()
         self.waiting: list[Question] = []
-        self.context_full = "stop"
-        self.loaded = False
-        self.failure: Failed | None = None
-        self.reports = Reports()
-        self._copies = CopySearch()
-        self._requested = False
 
     # Asking
-
-    @property
-    def busy(self) -> bool:
-        """An answer is under way, or waits for the model."""
-        return self.conversation.under_way is not None
 
     def ask(self, text: str) -> None:
         """Ask, or put the question at the end of those that wait.
@@ -184,6 +143,21 @@ class Desk:
         self.worker.switch(replace(self.worker.settings, model=model, draft=draft))
         return f"Loading {model}, draft {draft}. The chat stays."
 
+    def let_go(self) -> None:
+        """Close the worker, so that its memory is free.
+
+        Raises:
+            SpecError: an answer is under way.
+        """
+        self._need_quiet()
+        self.worker.close()
+        self.loaded = False
+
+    def employ(self) -> None:
+        """Load again what the worker that was let go had."""
+        self.worker = self.worker.successor()
+        self.worker.start()
+
     # Chats
 
     def new(self) -> None:
@@ -194,7 +168,7 @@ class Desk:
         """
         self._need_quiet()
         self.shelf.chat = None
-        self.conversation = _conversation()
+        self.conversation = conversation_of()
 
     def open(self, chat: ChatInfo) -> None:
         """Go to a kept chat, to where the person was in it.
@@ -203,7 +177,7 @@ class Desk:
             SpecError: an answer is under way, or the chat cannot be read.
         """
         self._need_quiet()
-        self.conversation = _conversation(*self.shelf.open(chat))
+        self.conversation = conversation_of(*self.shelf.open(chat))
 
     def delete(self) -> str:
         """Delete the open chat and begin another; returns its title.
@@ -213,28 +187,10 @@ class Desk:
         """
         self._need_quiet()
         title = self.shelf.delete()
-        self.conversation = _conversation()
+        self.conversation = conversation_of()
         return title
 
     # Events of the engine
-
-    def be_ready(self, event: Ready) -> None:
-        """A model is there: what waits for it is asked."""
-        if not self.loaded:  # later on, the person may have chosen
-            self.context_full = event.context_full
-        self.loaded = True
-        self.failure = None
-        self.reports.take(event)
-        if self.busy and not self._requested:
-            self._request()
-
-    def hear(self, rounds: Sequence[Emitted]) -> None:
-        """The answer gets longer."""
-        answer = self.conversation.under_way
-        if answer is None or not rounds:
-            return
-        self.conversation.say(self.reports.hear(rounds, first=not answer.text))
-        self.shelf.progress(self.conversation.message(answer.id))
 
     def finish(self, event: Finished) -> Question | None:
         """The answer ended. One that says nothing since it was stopped is gone; its question is returned."""
@@ -248,14 +204,6 @@ class Desk:
             self._settle(STATES.get(event.reason, "done"), event.reason)
         self._next()
         return back
-
-    def copies(self, patience: float = 0.0) -> list[ChatMessage]:
-        """Answers of which it is known by now what they copied from files; see `CopySearch.found`."""
-        found = self._copies.found(patience)
-        for answer in found:
-            if answer.spans and self.conversation.annotate(answer):
-                self.shelf.settle(answer)
-        return found
 
     def fail(self, event: Failed) -> list[Question]:
         """The answer failed, or the model. What nobody answered is returned, in order."""
@@ -273,20 +221,6 @@ class Desk:
         self.waiting = []
         return list(filter(None, back))
 
-    def wind_up(self, events: Sequence[Event]) -> None:
-        """The engine has said its last: keep what it did, and how the answer under way ended."""
-        self.waiting = []
-        self.hear([event for event in events if isinstance(event, Emitted)])
-        if self.busy:
-            ends = [event.reason for event in events if isinstance(event, Finished)]
-            reason = ends[-1] if ends else "interrupt"
-            answer = self.conversation.under_way
-            # A question without an answer is not taken back: nobody is there to have it.
-            state = STATES.get(reason, "done") if answer and answer.text else "interrupted"
-            self._settle(state, reason)
-        self.copies(LAST_COPIES)
-        self._copies.close()
-
     # Inside
 
     def _next(self) -> None:
@@ -296,44 +230,6 @@ class Desk:
             self.shelf.begin(question.text, settings.model, settings.draft)
             self.shelf.add(self.conversation.ask(question.text, question.files))
             self._begin()
-
-    def _begin(self) -> None:
-        self.shelf.add(self.conversation.answer())
-        self.reports.expect()
-        self._requested = False
-        if self.loaded:
-            self._request()
-
-    def _request(self) -> None:
-        self._requested = True
-        self.worker.answer(self.request(), self.context_full)
-
-    def request(self) -> list[Message]:
-        """The messages that ask for the answer under way; the last is what it says so far, if anything."""
-        messages = [
-            Message(message.role, prompt_of(message.text, message.attachments))
-            for message in self.conversation.path
-            if message.text
-        ]
-        return [*messages[:-1], replace(messages[-1], tokens=tuple(self.reports.tokens))]
-
-    def _settle(self, state: MessageState, reason: str) -> ChatMessage:
-        answer = replace(self.conversation.settle(state), stats=self.reports.stats(state, reason))
-        self.conversation.annotate(answer)
-        self.shelf.settle(answer)
-        self._copies.look(answer, self.conversation.files())
-        settings = self.worker.settings
-        self.shelf.answered_by(settings.model, settings.draft)
-        return answer
-
-    def _withdraw(self) -> Question | None:
-        gone = self.conversation.withdraw()
-        if len(self.conversation):
-            self.shelf.withdraw(gone, self.conversation.head)
-        else:
-            self.shelf.forget()
-        question = gone[-1]
-        return Question(question.text, question.attachments) if question.role == "user" else None
 
     def _need_model(self) -> None:
         if self.failure is not None:

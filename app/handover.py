@@ -7,12 +7,12 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from app.options import Option
 from app.settings import OPTIONS, Settings
+from mlx_spec.options import EngineOptions, Sampling
 
-# What a sweep chooses itself, and what is of a chat alone.
-_NOT_BENCHED = (
-    "k", "max_tokens", "stop", "trace", "cache", "context_full", "details", "paranoid", "theme",
-)  # fmt: skip
+_PAIR = ("model", "draft", "dtype", "system")
+_CHOSEN = ("k", "paranoid", "details")  # the sweep's own, or slow
 _GB = 1e9
 
 
@@ -65,7 +65,7 @@ def _flags(settings: Settings, over: Settings | None = None) -> Iterator[str]:
         if row.attribute == "draft" and value == "none":
             value = "auto"  # there is nothing to sweep without a source
         told = row.attribute in ("model", "draft") or over is None or value != getattr(over, row.attribute)
-        if row.attribute in _NOT_BENCHED or value is None or not told:
+        if not _benched(row) or value is None or not told:
             continue
         if row.kind.switch:
             yield row.flag if value else f"--no-{row.name}"
@@ -73,3 +73,9 @@ def _flags(settings: Settings, over: Settings | None = None) -> Iterator[str]:
             yield from (f"{row.flag}={token}={bias}" for token, bias in value)
         else:
             yield f"{row.flag}={value}"
+
+
+def _benched(row: Option) -> bool:
+    """Whether it is of the pair, of how it decodes or of how it samples, and not of a chat."""
+    owner = row.home[0] if row.home else None
+    return row.attribute in _PAIR or (owner in (EngineOptions, Sampling) and row.attribute not in _CHOSEN)

@@ -48,7 +48,7 @@ class Shelf:
             self.chat = self._recorder.create(title_of(question), model, draft)
 
     def add(self, message: ChatMessage) -> None:
-        """Keep a new message of the open chat."""
+        """Keep a new message of the open chat, which comes back if it was deleted elsewhere meanwhile."""
         assert self.chat is not None
         add = partial(
             Store.add,
@@ -62,6 +62,7 @@ class Shelf:
             created=message.created,
         )
         self._recorder.run(add)
+        self._change(Store.restore)
 
     def progress(self, answer: ChatMessage) -> None:
         """Keep an answer as far as it is."""
@@ -135,6 +136,11 @@ class Shelf:
             chat = gone[-1]
         self.reading.restore(chat.id)
         return chat
+
+    @property
+    def deleted(self) -> bool:
+        """The open chat was deleted."""
+        return self.chat is not None and self.info(self.chat.id).deleted is not None
 
     # All chats
 

@@ -149,6 +149,10 @@ class Worker:
         if self._started:
             self._thread.join()
 
+    def successor(self) -> Worker:
+        """Another worker that will load what this one had; for when this one is closed."""
+        return Worker(self._load, self._settings)
+
     @property
     def alive(self) -> bool:
         """The thread runs."""
@@ -277,7 +281,9 @@ class Worker:
                     self.events.append(Warned(unkept))
         except Exception as error:  # noqa: BLE001 - the chat goes on without
             self._may_measure = False
-            self.events.append(Failed.of(error))
+            # No failure of an answer: one may have been asked for meanwhile.
+            failed = Failed.of(error)
+            self.events.append(Warned(f"{failed.message} {failed.next_step}".strip()))
 
     def _progress(self, sentence: str) -> None:
         if self._closing.is_set() or (self._change is not None and self._change.stopped.is_set()):

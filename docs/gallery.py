@@ -14,14 +14,17 @@ import re
 import shutil
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from textual.geometry import Size
 from textual.pilot import Pilot
 
 from app.chats.store import Store
 from app.desk import Desk
+from app.files.reading import read
 from app.offered import first_time
 from app.settings import Settings
 from app.shelf import Shelf
@@ -31,11 +34,11 @@ from app.tui.chats import Chats
 from app.tui.status import State
 from app.worker import Worker
 from bench.environment import conditions, environment
-from docs.scenes import CHATS, CODE, FILE, NOON, QUOTE, RULES, SCENES, SEARCH, SHORT, SPELLING, page
+from docs.scenes import CHATS, CODE, FILE, NOON, QUOTE, REPEAT, RULES, SCENES, SEARCH, SHORT, page
 from models import locations
 
 DOCS = Path(__file__).parent
-SETTINGS = Settings(max_tokens=100, details=True)
+SETTINGS = Settings(max_tokens=160, details=True)
 PATIENCE = 900  # seconds
 FONTS = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)
 FRAME = '<rect fill="#292929"'  # the window that is drawn around the screen
@@ -87,7 +90,9 @@ class Tour:
 
     async def photograph(self, name: str) -> None:
         """Save the screen."""
-        await self.pilot.resize_terminal(*SCENES[name].size)
+        size = Size(*SCENES[name].size)
+        await self.pilot.resize_terminal(*size)
+        await self.until(lambda: self.app.screen.size == size)
         await self.pilot.pause(0.5)
         ground = str(self.app.theme_variables["background"])
         svg = offline(self.app.export_screenshot(), ground if ground.startswith("#") else "#292929")
@@ -108,7 +113,8 @@ class Tour:
     async def with_a_file(self) -> None:
         """A copy of a file's lines."""
         await self.pilot.press("ctrl+n")
-        await self.say(f"/attach {FILE}")
+        # By its name alone: a whole path would show where this is run.
+        self.app.desk.tray.files = [replace(read(FILE), path=FILE)]
         await self.ask(QUOTE)
         await self.photograph("copied")
 
@@ -116,17 +122,17 @@ class Tour:
         """A fixed K, so that there are drafts to look at even where they do not pay."""
         await self.pilot.press("ctrl+n")
         await self.say("/k 4")
-        await self.ask(SPELLING)
+        await self.ask(REPEAT)
         await self.pilot.press("f2")
         await self.photograph("tokens")
-        await self.pilot.press("f2", "f6")
+        await self.pilot.press("f2", "f6", "R")
         await self.photograph("rounds")
         await self.pilot.press("escape")
 
     async def over_the_chat(self) -> None:
         """Lists that open over it."""
         self.app.stage.prompt.load_text("")
-        await self.pilot.press(*"/the")
+        await self.pilot.press(*"/re")
         await self.photograph("completion")
         self.app.stage.prompt.load_text("")
         await self.pilot.press("ctrl+p", *"copy")

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-CODE = "Write a Python function that reverses a string, and a list of two points about it."
-SHORT = "Name three rivers."
-SPELLING = "Fix the spelling: The quik brown fox jumps over the lazy dog, and the quik brown fox runs away."
+CODE = "Write a Python function that reverses a string."
+SHORT = "What is the capital of France?"
+REPEAT = "Repeat this: The quick brown fox jumps over the lazy dog, and the lazy dog sleeps."
 QUOTE = "Quote rules 2 and 3 word for word."
 FILE = "house.md"
 RULES = """\
@@ -63,11 +63,14 @@ SCENES: Mapping[str, Scene] = {
         (130, 36),
     ),
     "why": Scene("Why (F8)", "The verdict with every number behind it, and what would change it.", (100, 36)),
-    "timeline": Scene("The timeline (F7)", "K and the speedup over the session.", (100, 24)),
+    "timeline": Scene(
+        "The timeline (F7)", "K and the speedup over the session; parked from the first rounds on.", (100, 24)
+    ),
     "copied": Scene(
         "Copied from",
         "A question about an attached file. What stands in the file word for word is marked with file and "
-        "lines. That says where else the words stand, [and nothing about truth](provenance.md).",
+        "lines; what the model made up is not. That says where else the words stand, and [nothing about "
+        "truth](provenance.md): the model was asked for two rules.",
         (100, 24),
     ),
     "tokens": Scene(

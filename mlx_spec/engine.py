@@ -5,7 +5,6 @@ It knows nothing of chat messages; a caller renders them to token ids.
 
 from __future__ import annotations
 
-import math
 import threading
 import weakref
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -15,12 +14,13 @@ from typing import Any, TextIO
 import mlx.core as mx
 
 from mlx_spec import drafts
+from mlx_spec.admission import admit
 from mlx_spec.caches import CachedModel, parameter_bytes
 from mlx_spec.caches.rows import rows_differ
 from mlx_spec.checks.exactness import StrictVerifier
 from mlx_spec.checks.paranoid import Paranoid
 from mlx_spec.drafts.base import DraftSource
-from mlx_spec.errors import EmptyPrompt, PromptTooLong, SpecError
+from mlx_spec.errors import SpecError
 from mlx_spec.events import Round
 from mlx_spec.generation import Generation
 from mlx_spec.law.sampling import Sampler
@@ -161,7 +161,14 @@ class Engine:
         Raises:
             EmptyPrompt, PromptTooLong, SpecError: before anything is computed.
         """
-        room = self._room(prompt, sampling, limits)
+        room = admit(
+            prompt,
+            sampling,
+            limits,
+            vocabulary=self._vocabulary,
+            end_tokens=self._end_tokens,
+            context_limit=self.context_limit,
+        )
         self._end_unfinished()
         self._stopping.clear()
         self.metrics = self._fresh_metrics()
@@ -186,38 +193,6 @@ class Engine:
         rounds = generation.rounds(list(prompt), reading)
         self._latest = weakref.ref(rounds)
         return rounds
-
-    def _room(self, prompt: Sequence[int], sampling: Sampling, limits: Limits) -> int:
-        """Tokens that the answer may have, once the request is known to fit the model."""
-        if not prompt:
-            raise EmptyPrompt("The prompt is empty.", "Write something first.")
-        last = self._vocabulary - 1
-        if unknown := [token for token, _ in sampling.logit_bias if not 0 <= token <= last]:
-            raise SpecError(
-                f"The logit bias names token {unknown[0]}; this model's tokens are 0 to {last}.",
-                "Name another token id.",
-            )
-        forbidden = {token for token, bias in sampling.logit_bias if bias == -math.inf}
-        if sampling.min_tokens:
-            forbidden |= {token for token in self._end_tokens if 0 <= token <= last}
-        if len(forbidden) > last:
-            raise SpecError(
-                "The logit bias and the minimum length forbid every token.", "Leave at least one allowed."
-            )
-        # MLX does not check an index: it would read beyond the embeddings.
-        if not all(0 <= token < self._vocabulary for token in prompt):
-            raise SpecError(
-                f"The prompt has a token that is not among the model's {self._vocabulary}.",
-                "Use the tokenizer that belongs to the model.",
-            )
-        room = self.context_limit - len(prompt)
-        if room < 1:
-            raise PromptTooLong(
-                f"The prompt has {len(prompt)} tokens, and the context holds {self.context_limit} "
-                "with the answer.",
-                "Shorten it, start a new chat, or raise --context if the model allows it.",
-            )
-        return room if limits.max_tokens < 0 else min(room, limits.max_tokens)
 
     def sampler(self, sampling: Sampling, start: int) -> Sampler:
         """What turns this target's logits into tokens, for an answer after `start` tokens."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from app.chats.records import Attachment
+from app.chats.recorder import Recorder
+from app.chats.records import Attachment, ChatMessage
+from app.chats.store import new_message_id
 
 
 class Clock:
@@ -18,3 +20,13 @@ class Clock:
 
 def file(text: str, path: str = "/notes.txt", sha256: str = "ab" * 32) -> Attachment:
     return Attachment(path, sha256, len(text.encode()), "utf-8", text)
+
+
+def begin(recorder: Recorder, title: str = "A chat") -> tuple[str, ChatMessage, ChatMessage]:
+    """A chat whose answer is under way: its id, the question and the answer."""
+    chat = recorder.create(title, "builtin", "lookup")
+    question = ChatMessage(new_message_id(), None, "user", "Why?", created=1.0)
+    answer = ChatMessage(new_message_id(), question.id, "assistant", "", "streaming", created=2.0)
+    recorder.add(chat.id, question)
+    recorder.add(chat.id, answer)
+    return chat.id, question, answer

@@ -24,6 +24,7 @@ from typing import Any
 from app.chats.records import ChatInfo, ChatMessage
 from app.chats.store import Store
 from app.desk import Desk
+from app.offered import first_time
 from app.pair import Progress
 from app.settings import Settings
 from app.shelf import Shelf
@@ -139,6 +140,7 @@ def main() -> int:
     desk = Desk(Worker(load, settings), Shelf(locations.chats_file()))
     if desk.shelf.reading.latest() is not None:
         desk.open(desk.shelf.latest())
+    first_time()  # nobody is asked about a better pair
     if options.what == "bare":
         assistant = load(settings, lambda sentence: None)
         bare(assistant, [Message(m.role, m.text) for m in desk.conversation.path])

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from app.chats.recorder import Recorder
 from app.chats.records import ChatInfo, ChatMessage
-from app.chats.store import Store
+from app.chats.store import Store, new_message_id
 
 RUNS = 7
 LONG_CHAT = 1_000  # messages
@@ -87,8 +87,8 @@ def streaming(path: Path, rng: random.Random) -> dict[str, float]:
         Processor time of the process a second, and the longest that a call to the recorder took.
     """
     recorder = Recorder(path, lambda sentence: sys.exit(sentence))
-    chat = recorder.create("Streaming")
-    answer = recorder.add(chat.id, parent=None, role="assistant", text="", state="streaming")
+    answer = ChatMessage(new_message_id(), None, "assistant", "", "streaming")
+    recorder.add(recorder.create("Streaming").id, answer)
     pieces = [("plain", word) for word in words(rng, 4_000)]
     recorder.flush(10)
     longest, spent, began = 0.0, time.process_time(), time.monotonic()

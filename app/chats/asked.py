@@ -10,12 +10,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 from app.chats.store import Store
+from app.files.prompt import prompt_of
 from bench.prompts import PromptsError, PromptSet, collect
 from bench.prompts.entry import LONGEST
+from bench.words import plural
 
 
 def asked(path: Path, chats: int, say: Callable[[str], None]) -> PromptSet:
-    """The first questions of the latest chats that are not deleted, each question once.
+    """The first questions of the latest chats that are not deleted, with their files, each once.
 
     Args:
         path: of the store.
@@ -31,12 +33,10 @@ def asked(path: Path, chats: int, say: Callable[[str], None]) -> PromptSet:
         openings = store.openings(chats)
     finally:
         store.close()
-    if with_files := sum(has_files for _, has_files in openings):
-        say(f"{with_files} of {len(openings)} chats begin with files, and are left out.")
-    texts = dict.fromkeys(text for text, has_files in openings if text.strip() and not has_files)
-    short = [text for text in texts if len(text) <= LONGEST]
-    if len(short) < len(texts):
-        say(f"{len(texts) - len(short)} questions are too long to measure on, and are left out.")
+    texts = dict.fromkeys(prompt_of(question.text, question.attachments) for question in openings)
+    short = [text for text in texts if text.strip() and len(text) <= LONGEST]
+    if long := sum(len(text) > LONGEST for text in texts):
+        say(f"{plural(long, 'question')} left out: too long to measure on.")
     if not short:
         raise PromptsError("There are no questions in your chats to measure on.", "Leave out --from-history.")
     entries = [

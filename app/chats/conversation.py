@@ -201,11 +201,11 @@ class Conversation:
         return question
 
     def redo(self) -> bool:
-        """Take the last undo back; False if there is none."""
-        if not self._undone:
-            return False
-        self._go(self._undone.pop())
-        return True
+        """Take the last undo back, also one of an earlier time; False if nothing was said from here on."""
+        head = self._undone.pop() if self._undone else self._leaf(self.head)
+        moved = head != self.head
+        self._go(head)
+        return moved
 
     def _go(self, head: int | None) -> None:
         self.head = head

@@ -22,17 +22,45 @@ def find(text: str, folded: str) -> tuple[int, int] | None:
     end = at + len(folded)
     if len(whole) == len(text.casefold()) == len(text) and unicodedata.is_normalized("NFC", text):
         return at, end  # character by character
+    return _first_of(text, at), _last_of(text, end)
+
+
+def _first_of(text: str, at: int) -> int:
+    """The first character that the folded text's character `at` comes from."""
+    base, line, at = _line_of(text, at)
     # The folded length of a beginning of the text never falls as the beginning grows.
-    start = bisect_right(range(len(text)), at, key=lambda n: len(fold(text[:n]))) - 1
-    last = bisect_right(range(len(text)), end - 1, lo=start, key=lambda n: len(fold(text[:n])))
-    while last < len(text) and len(fold(text[: last + 1])) <= end:
+    start = bisect_right(range(len(line)), at, key=lambda n: len(fold(line[:n]))) - 1
+    while start and unicodedata.combining(line[start]):
+        start -= 1  # marks on one character have no order of their own
+    return base + start
+
+
+def _last_of(text: str, end: int) -> int:
+    """The end of what the folded text's character before `end` comes from."""
+    base, line, end = _line_of(text, end - 1)
+    last = bisect_right(range(len(line)), end, key=lambda n: len(fold(line[:n])))
+    while last < len(line) and (unicodedata.combining(line[last]) or len(fold(line[: last + 1])) <= end + 1):
         last += 1  # what is composed with the last character belongs to it
-    # Marks on one character have no order of their own.
-    while start and unicodedata.combining(text[start]):
-        start -= 1
-    while last < len(text) and unicodedata.combining(text[last]):
-        last += 1
-    return start, last
+    return base + last
+
+
+def _line_of(text: str, at: int) -> tuple[int, str, int]:
+    """The line, with its end, of the folded text's character `at`: where it starts, and the place in it.
+
+    Nothing is composed over the end of a line, so that lines fold one by one.
+    """
+    base = 0
+    for line in _lines(text):
+        folded = len(fold(line))
+        if at < folded:
+            return base, line, at
+        base, at = base + len(line), at - folded
+    return base, "", 0
+
+
+def _lines(text: str) -> list[str]:
+    lines = text.split("\n")
+    return [f"{line}\n" for line in lines[:-1]] + lines[-1:]
 
 
 def snippet(text: str, start: int, end: int) -> tuple[str, int, int]:

@@ -10,6 +10,7 @@ import fcntl
 import glob
 import os
 import secrets
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -33,8 +34,10 @@ class Lease:
             OSError: the file cannot be made.
         """
         while self._file is None:
-            file = self._file_of(self.writer).open("wb")
-            fcntl.flock(file, fcntl.LOCK_EX)
+            flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC
+            file = os.fdopen(os.open(self._file_of(self.writer), flags, 0o600), "wb")
+            with suppress(OSError):  # on a disk without locks others take us for dead until the answer ends
+                fcntl.flock(file, fcntl.LOCK_EX)
             if os.fstat(file.fileno()).st_nlink:
                 self._file = file
             else:  # somebody found it before it was locked, and took it for a dead one's
@@ -54,10 +57,10 @@ class Lease:
             with file.open("rb") as stream:
                 fcntl.flock(stream, fcntl.LOCK_SH | fcntl.LOCK_NB)
                 file.unlink(missing_ok=True)
-        except FileNotFoundError:
-            return True
         except BlockingIOError:
             return False
+        except OSError:  # a disk without locks
+            return True
         return True
 
     def release(self) -> None:

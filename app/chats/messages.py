@@ -80,27 +80,28 @@ def update(connection: sqlite3.Connection, answer: ChatMessage, writer: str | No
     return str(chat_id)
 
 
-def of_chat(
-    connection: sqlite3.Connection, chat_id: str, is_dead: Callable[[str], bool]
+def where(
+    connection: sqlite3.Connection, condition: str, value: object, is_dead: Callable[[str], bool]
 ) -> list[ChatMessage]:
-    """The messages of a chat in the order in which they came.
+    """Messages in the order in which they came.
 
     Args:
         connection: in a transaction.
-        chat_id: of the chat.
+        condition: in SQL, of a message `m`.
+        value: of the condition's parameter.
         is_dead: whether a writer is; what it was writing is interrupted.
     """
     files: dict[int, list[Attachment]] = {}
     for seq, *fields in connection.execute(
         "SELECT a.message, a.path, a.sha256, a.size, a.encoding, t.text FROM messages AS m "
         "JOIN attachments AS a ON a.message = m.seq JOIN contents AS t ON t.sha256 = a.content "
-        "WHERE m.chat = ? ORDER BY a.message, a.position",
-        (chat_id,),
+        f"WHERE {condition} ORDER BY a.message, a.position",
+        (value,),
     ):
         files.setdefault(seq, []).append(Attachment(*fields))
     rows = connection.execute(
-        f"SELECT m.seq, m.writer, {columns.MESSAGE} FROM messages AS m WHERE m.chat = ? ORDER BY m.seq",
-        (chat_id,),
+        f"SELECT m.seq, m.writer, {columns.MESSAGE} FROM messages AS m WHERE {condition} ORDER BY m.seq",
+        (value,),
     )
     found = []
     for seq, writer, *row in rows:

@@ -65,8 +65,7 @@ class Reader:
 
     def messages(self, chat_id: str) -> list[ChatMessage]:
         """The messages of all branches in the order in which they came, so parents before children."""
-        with explained(self.path), database.reading(self._db):
-            return messages.of_chat(self._db, chat_id, self._lease.is_dead)
+        return self._messages("m.chat = ?", chat_id)
 
     def head(self, chat_id: str) -> int | None:
         """The message that the person looks at as the last one; None before the first."""
@@ -85,14 +84,13 @@ class Reader:
         )
         return [text for (text,) in reversed(rows)]
 
-    def openings(self, limit: int) -> list[tuple[str, bool]]:
-        """The first question of each of the latest chats that are not deleted, and whether it has files."""
-        return self._read(
-            "SELECT m.text, EXISTS (SELECT 1 FROM attachments AS a WHERE a.message = m.seq) FROM chats AS c "
-            "JOIN messages AS m ON m.seq = "
-            "(SELECT min(n.seq) FROM messages AS n WHERE n.chat = c.id AND n.role = 'user') "
-            "WHERE c.deleted IS NULL ORDER BY c.touched DESC LIMIT ?",
-            (limit,),
+    def openings(self, limit: int) -> list[ChatMessage]:
+        """The first question of each of the latest chats that are not deleted, the oldest question first."""
+        return self._messages(
+            "m.seq IN (SELECT min(n.seq) FROM chats AS c JOIN messages AS n ON n.chat = c.id "
+            "WHERE n.role = 'user' AND c.deleted IS NULL "
+            "GROUP BY c.id ORDER BY c.touched DESC LIMIT ?)",
+            limit,
         )
 
     def search(self, text: str, limit: int = 50) -> list[Hit]:
@@ -104,6 +102,10 @@ class Reader:
         """
         with explained(self.path), database.reading(self._db):
             return search(self._db, text, limit)
+
+    def _messages(self, condition: str, value: object) -> list[ChatMessage]:
+        with explained(self.path), database.reading(self._db):
+            return messages.where(self._db, condition, value, self._lease.is_dead)
 
     def _read(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
         with explained(self.path):

@@ -15,10 +15,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from app.chats.columns import one_line, storable
+from app.chats.columns import one_line
 from app.chats.errors import StoreError, StoreUnavailable
-from app.chats.records import Attachment, ChatInfo, ChatMessage, MessageState, Role, Span
-from app.chats.store import Store, new_chat_id, new_message_id
+from app.chats.records import ChatInfo, ChatMessage, MessageState, Span
+from app.chats.store import Store, new_chat_id
 from app.errors import sentence
 
 INTERVAL = 0.5  # seconds between two writes of an answer that streams
@@ -68,41 +68,21 @@ class Recorder:
         self.run(partial(Store.create, title=title, model=model, draft=draft, chat_id=chat.id))
         return chat
 
-    def add(
-        self,
-        chat_id: str,
-        *,
-        parent: int | None,
-        role: Role,
-        text: str,
-        state: MessageState = "done",
-        attachments: Sequence[Attachment] = (),
-        message_id: int | None = None,
-    ) -> ChatMessage:
-        """As `Store.add`; an answer begins as "streaming"."""
-        message = ChatMessage(
-            new_message_id() if message_id is None else message_id,
-            parent,
-            role,
-            storable(text),
-            state,
-            time.time(),
-            tuple(attachments),
-        )
+    def add(self, chat_id: str, message: ChatMessage) -> None:
+        """A new message; its id is from `new_message_id`. An answer begins as "streaming"."""
         self.run(
             partial(
                 Store.add,
                 chat_id=chat_id,
-                parent=parent,
-                role=role,
-                text=text,
-                state=state,
+                parent=message.parent,
+                role=message.role,
+                text=message.text,
+                state=message.state,
                 attachments=message.attachments,
                 message_id=message.id,
                 created=message.created,
             )
         )
-        return message
 
     def progress(self, message_id: int, text: str, pieces: Sequence[tuple[str, str]]) -> None:
         """An answer so far; of several within the interval the last one is written."""

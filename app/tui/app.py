@@ -30,6 +30,8 @@ DRAIN_EVERY = 0.1  # seconds
 QUIT_WITHIN = 2.0  # seconds between two Ctrl+C
 # Keys whose way depends on what goes on; the others call a command of the table.
 OWN_KEYS = {"escape", "ctrl+q"}
+OF_THE_CHAT = ("stop", "scroll", "call", "end", "step", "reach")  # actions that screens above it do not have
+SIDEWAYS = 8  # cells a key
 
 
 class Chat(TerminalApp):
@@ -56,6 +58,11 @@ class Chat(TerminalApp):
         Binding("ctrl+q", "quit", "Quit", priority=True),
         Binding("pageup", "scroll(-1)", "Scroll back", priority=True),
         Binding("pagedown", "scroll(1)", "Scroll on", priority=True),
+        Binding("ctrl+end", "end", "To the end", priority=True),
+        Binding("alt+up", "step(-1)", "The message before", priority=True),
+        Binding("alt+down", "step(1)", "The message after", priority=True),
+        Binding("alt+left", "reach(-1)", "Wide code back", priority=True),
+        Binding("alt+right", "reach(1)", "Wide code on", priority=True),
         *(
             Binding(command.key, f"call('{command.name}')", command.summary, priority=True)
             for command in COMMANDS
@@ -164,7 +171,7 @@ class Chat(TerminalApp):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """A screen above this one has keys of its own."""
-        return len(self.screen_stack) == 1 or action not in ("stop", "scroll", "call")
+        return len(self.screen_stack) == 1 or action not in OF_THE_CHAT
 
     def action_call(self, name: str) -> None:
         """Do what a key stands for."""
@@ -181,6 +188,8 @@ class Chat(TerminalApp):
                 # A long prompt's forward pass may take seconds yet.
                 self.stage.page.answer.note("■ stopping")
             self.stage.give_back(self.desk.stop())
+        else:
+            self.stage.transcript.mark(None)
         self.stage.show_desk()
 
     def action_interrupt(self) -> None:
@@ -204,6 +213,18 @@ class Chat(TerminalApp):
     def action_scroll(self, pages: int) -> None:
         """Scroll the transcript."""
         self.stage.transcript.turn(pages)
+
+    def action_end(self) -> None:
+        """Go to the end of the transcript, and follow it."""
+        self.stage.transcript.to_end()
+
+    def action_step(self, delta: int) -> None:
+        """Step from message to message."""
+        self.stage.transcript.step(delta)
+
+    def action_reach(self, way: int) -> None:
+        """Move wide code sideways."""
+        self.stage.transcript.reach(way * SIDEWAYS)
 
     def on_resize(self, event: events.Resize) -> None:
         """A terminal that became wide, or narrow."""

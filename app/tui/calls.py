@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 from app.chat_verbs import export
 from app.commands import BY_NAME, Call, Command
+from app.handover import bench
 from app.tui import clipboard
+from app.tui.away import hand_over
 from app.tui.chats import Chats, Place
 from app.tui.help import Help, Palette
 from app.tui.models import Models, Pick
@@ -38,6 +40,7 @@ class Calls:
             "tokens": self._tokens,
             "rounds": self._rounds,
             "model": self._model,
+            "bench": self._bench,
             "timeline": self._timeline,
             "help": self._help,
             "palette": self._palette,
@@ -70,10 +73,11 @@ class Calls:
         return ""
 
     def _copy(self, what: str) -> str:
-        last = self._desk.conversation.last("assistant")
-        if last is None:
+        transcript = self._stage.transcript
+        chosen = transcript.current or next(reversed(transcript.answers), None)
+        if chosen is None or not chosen.said:
             raise SpecError("There is no answer to copy.", "Ask something first.")
-        self._app.copy_to_clipboard(clipboard.pick(what, last.text))
+        self._app.copy_to_clipboard(clipboard.pick(what, chosen.said))
         return ""
 
     def _chats(self, search: str) -> str:
@@ -82,9 +86,11 @@ class Calls:
         return ""
 
     def _go(self, place: Place | None) -> None:
-        """Open what was chosen in the list."""
+        """Open what was chosen in the list; leave a chat that was deleted there."""
         if place is not None:
             self.run(Call(BY_NAME["open"], place.chat.id))
+        elif not self._desk.busy and self._desk.shelf.deleted:
+            self.run(Call(BY_NAME["new"]))
 
     def _model(self, ref: str) -> str:
         if ref:
@@ -103,6 +109,10 @@ class Calls:
                 self._stage.tell(self._desk.switch(pick.model, pick.draft))
             except SpecError as error:
                 self._stage.refuse(error)
+
+    def _bench(self, _: str) -> str:
+        hand_over(self._app, bench(self._desk.worker.settings))
+        return ""
 
     def _help(self, _: str) -> str:
         self._app.push_screen(Help(), self._choose)

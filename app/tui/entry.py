@@ -107,12 +107,12 @@ class Question(Entry):
     """What the person asked, with the names of its files.
 
     Attributes:
-        text: the question.
+        text, said: the question.
     """
 
     def __init__(self, text: str, attachments: tuple[Attachment, ...] = ()) -> None:
         super().__init__()
-        self.text = text
+        self.text = self.said = text
         self._attachments = attachments
 
     def estimate(self, width: int) -> int:

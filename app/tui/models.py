@@ -87,8 +87,12 @@ class Models(Asking[Pick]):
     def rows(self, part: str) -> list[Item]:
         """The download, the models that are here, pairs to download, and what was typed."""
         wanted = part.strip().lower()
+        pull = self._stock.pull
+        coming = pull.refs if pull else ()  # a part of it is here: that is one row, not two
         here = [
-            self._row(model) for model in self._models or () if wanted in f"{model.name} {model.ref}".lower()
+            self._row(model)
+            for model in self._models or ()
+            if wanted in f"{model.name} {model.ref}".lower() and not (model.problem and model.ref in coming)
         ]
         offers = [self._offer(pair) for pair in self._missing() if wanted in pair.target.ref.lower()]
         rows = [*self._downloads()]
@@ -177,7 +181,8 @@ class Models(Asking[Pick]):
 
     def _look_up(self, ref: str, problem: str = "") -> None:
         def plan(found: Prospect) -> None:
-            self._confirm(ref, [*filter(None, [problem]), *self._stock.sentences(found)], (ref,))
+            if self.is_current:  # who presses Enter twice gets one answer
+                self._confirm(ref, [*filter(None, [problem]), *self._stock.sentences(found)], (ref,))
 
         self.say(f"Asking the hub for {ref}.")
         self.ask(lambda: self._stock.prospect(ref), plan)

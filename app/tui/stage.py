@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from rich.text import Text
 
-from app.desk import Desk, Question
+from app.answering import Question
+from app.desk import Desk
 from app.display import neutralise
 from app.events import Ready, Retuned, Snapshot
 from app.files.tray import told

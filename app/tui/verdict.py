@@ -28,7 +28,6 @@ _CAUSES = {
     "overhead": "overhead",
     "context": "context",
 }
-_SILENT = ("measuring", "paying")  # no banner: nothing is amiss
 # What the controller does at the moment, where the verdict would have it do otherwise.
 _NOW = {
     ("measuring", "parked"): "parked now",
@@ -59,7 +58,7 @@ def tags(verdict: Verdict) -> list[str]:
 
 def loud(verdict: Verdict | None) -> bool:
     """Whether the banner says it."""
-    return verdict is not None and verdict.kind not in _SILENT and verdict.cause != "user"
+    return verdict is not None and verdict.warns
 
 
 def quiet(verdict: Verdict | None) -> str:

@@ -6,6 +6,7 @@ import fcntl
 import os
 import pty
 import select
+import signal
 import struct
 import subprocess
 import termios
@@ -78,7 +79,7 @@ class Terminal:
 
     def close(self) -> None:
         """End the program, and note what it spent."""
-        self._process.kill()
+        os.kill(self._process.pid, signal.SIGKILL)
         _, status, used = os.wait4(self._process.pid, 0)
         self._process.returncode = os.waitstatus_to_exitcode(status)
         self.spent = used.ru_utime + used.ru_stime

@@ -45,6 +45,7 @@ class AutoK:
 
     HYSTERESIS = 0.02  # gain for which K changes
     STAY, START = 1.005, 1.02  # predicted speedup to go on, and to start
+    SURE = 1.5  # predicted speedup for which a text that is copied again ends a rest
     HOPE = 0.02  # possible gain for which it is tried
     BLOCK, FIRST_BLOCK = 8, 6  # plain steps that measure the baseline; the first two are not counted
     BLOCK_SHARE = 0.006  # of the time, at most, for them
@@ -150,8 +151,11 @@ class AutoK:
         """
         self.record.hazards.observe(drafted, accepted)
         self._untested = 0
-        if self._parked and (self.best()[1] or 0) > self.START:
+        value = self.best()[1] or 0
+        if self._parked and value > self.START:
             self._waited = self._gap
+            if drafted == accepted and value > self.SURE:
+                self._rest = 0  # what lost was another text
 
     def observe(self, step: Step) -> None:
         costs = self.record.costs

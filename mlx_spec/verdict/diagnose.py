@@ -37,14 +37,25 @@ class Verdict:
     facts: Mapping[str, Any] = field(default_factory=dict)
     now: State | None = None
 
+    @property
+    def warns(self) -> bool:
+        """Whether something is amiss, about which the user may want to do something.
+
+        A source that lacks proposals on this text costs nothing and waits for a text that repeats.
+        """
+        if self.kind == "parked":
+            return not (self.cause in ("acceptance", None) and wording.lacks_proposals(self.facts))
+        return self.kind == "slower" or self.cause == "pair"
+
 
 class Diagnosis:
     """One verdict at a time. It changes on evidence or after a while, not with every round.
 
     A verdict of paying or slower rests on an interval or a bet, and holds until the opposite is as sure.
     Parked becomes the verdict when the controller has been parked for a while, or at once where measured
-    costs rule out every K whatever the drafts are; each change doubles that while. A cause gives way to
-    one that would lift the speedup clearly more.
+    costs rule out every K whatever the drafts are; each change doubles that while. A source that gains
+    where it proposes and lacks proposals for now still pays. A cause gives way to one that would lift the
+    speedup clearly more.
     """
 
     PATIENCE = 64  # steps for which the controller must stay parked
@@ -72,11 +83,14 @@ class Diagnosis:
             ):
                 self._turn("parked")
             elif self._kind == "paying" and self._parked_for >= self._patience:
+                # At every step from here on: all the facts would take more time than it may.
+                if _gains(controller) and wording.lacks_proposals(_proposals(controller.record)):
+                    return
                 self._turn("parked")
                 self._patience *= 2
         elif isinstance(controller, FixedK):
             speedup = controller.record.speedup
-            if speedup and speedup.low > 1:
+            if _gains(controller):
                 self._turn("paying")
             elif speedup and speedup.high < 1:
                 self._turn("slower")
@@ -105,6 +119,17 @@ class Diagnosis:
                 self._cause = most
         sentence = wording.blame(self._cause, self._kind, known, self._device, now)
         return Verdict(self._kind, self._cause, sentence, known, now)
+
+
+def _gains(controller: AutoK | FixedK) -> bool:
+    """Whether rounds were surely faster than plain steps, where there were any."""
+    speedup = controller.record.speedup
+    return speedup is not None and speedup.low > 1
+
+
+def _proposals(record: Record) -> dict[str, Any]:
+    """Those of the facts that tell how often the source has something."""
+    return {"tested": record.hazards.tested(1) > 0, "proposal_rate": record.hazards.proposal_rate}
 
 
 def facts(controller: AutoK | FixedK) -> dict[str, Any]:
@@ -147,9 +172,8 @@ def facts(controller: AutoK | FixedK) -> dict[str, Any]:
         "cliff_costs": steep and [verify_cost[steep - 1], verify_cost[steep]],
         "draft_cost": table.drafting(k) / k / table.verify[1] if table else None,
         "overhead": table.overhead / table.verify[1] if table else None,
-        "tested": record.hazards.tested(1) > 0,
         "tries": auto is not None and not auto.ruled_out,
-        "proposal_rate": record.hazards.proposal_rate,
+        **_proposals(record),
         "depth": record.depth,
         "shallow_depth": shallow and shallow.depth,
         "lifts": counterfactual.lifts(record, ks),

@@ -8,6 +8,11 @@ from typing import Any
 SELDOM = 0.5  # a source that proposes in fewer of its steps is said to
 
 
+def lacks_proposals(facts: Mapping[str, Any]) -> bool:
+    """Whether the source has had nothing to propose, or seldom."""
+    return not facts["tested"] or facts["proposal_rate"] < SELDOM
+
+
 def off(reason: str) -> str:
     """Speculation is off."""
     return f"Speculation is off: {reason}."
@@ -91,7 +96,7 @@ def _cause(cause: str | None, facts: Mapping[str, Any], device: Mapping[str, Any
         return f"The draft is too slow: a drafted token takes {facts['draft_cost']:.2f}x a row of the target."
     if cause in ("acceptance", None) and not facts["tested"]:
         return "No draft has been tested on this text yet: the source had nothing to propose."
-    if cause == "acceptance" and facts["proposal_rate"] < SELDOM:
+    if cause == "acceptance" and lacks_proposals(facts):
         return f"The source has something to propose in {facts['proposal_rate']:.0%} of the steps only."
     if cause == "acceptance":
         return (

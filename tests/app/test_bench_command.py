@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,14 @@ from models.loaded import Info, Loaded
 
 ROOT = Path(__file__).resolve().parents[2]
 QUICKLY = ("bench", "--ks", "1,2", "--tokens", "12", "--count", "4")
+
+
+@pytest.fixture(autouse=True)
+def small_heap() -> Iterator[None]:
+    """Garbage is collected before every run; what the test session has loaded need not be looked through."""
+    gc.freeze()
+    yield
+    gc.unfreeze()
 
 
 @pytest.fixture(autouse=True)

@@ -300,7 +300,7 @@ def test_a_measurement_that_fails_is_told_of_and_not_tried_again(started: list[W
 
     assistant = Broken([rounds("a")])
     worker = start(assistant, started)
-    take(worker, Failed)
+    take(worker, Warned)
     worker.answer(ASK)
     assert take(worker, Finished)[-1] == Finished("stop")
     worker.close()

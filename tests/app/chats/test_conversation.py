@@ -144,3 +144,12 @@ def test_a_kept_chat_is_taken_up_where_the_person_was() -> None:
     conversation = Conversation(kept, head=2)
     assert texts(conversation) == ["Who?", "One."]
     assert conversation.branches() == {2: (1, 2)}
+
+
+def test_an_undo_of_an_earlier_time_can_be_taken_back_too() -> None:
+    kept = [ChatMessage(7, None, "user", "Who?"), ChatMessage(2, 7, "assistant", "One.")]
+    conversation = Conversation(kept, head=None)
+    assert texts(conversation) == []
+    assert conversation.redo()
+    assert texts(conversation) == ["Who?", "One."]
+    assert not conversation.redo()

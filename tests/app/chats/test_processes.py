@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -18,10 +19,9 @@ STREAM = """
 from app.chats.recorder import Recorder
 import sys, time
 from pathlib import Path
+from kept import begin
 recorder = Recorder(Path(sys.argv[1]), print)
-chat = recorder.create("Streaming")
-question = recorder.add(chat.id, parent=None, role="user", text="Count.")
-answer = recorder.add(chat.id, parent=question.id, role="assistant", text="", state="streaming")
+_, _, answer = begin(recorder)
 text, began = "", time.monotonic()
 for number in range(100_000):
     text += f"{number} "
@@ -54,7 +54,7 @@ def start() -> Iterator[Callable[..., subprocess.Popen[str]]]:
         process = subprocess.Popen(
             [sys.executable, "-c", program, *map(str, arguments)],
             cwd=ROOT,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            env={**os.environ, "PYTHONPATH": os.pathsep.join((str(ROOT), str(ROOT / "tests")))},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -83,7 +83,7 @@ def test_a_killed_process_leaves_its_answer_interrupted_and_at_most_a_second_is_
     last = int((line + writer.stdout.read()).split()[-1])
 
     (question, answer) = witness.messages(chat.id)  # also for whoever had the store open before
-    assert (question.text, answer.state) == ("Count.", "interrupted")
+    assert (question.text, answer.state) == ("Why?", "interrupted")
     again = Store.open(path)
     assert again.messages(chat.id) == [question, answer]
     assert answer.pieces == (("plain", answer.text),)
@@ -145,3 +145,19 @@ def test_a_store_is_whole_whenever_its_writer_is_killed(path: Path, start: Calla
             assert texts == [f"{chat.title} {number}" for number in range(len(texts))]
         assert store._db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         store.close()
+
+
+def test_a_disk_without_locks_keeps_chats_all_the_same(
+    store: Store, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.ENOTSUP, "Operation not supported")
+
+    monkeypatch.setattr("app.chats.lease.fcntl.flock", refuse)
+    chat = store.create()
+    answer = store.add(chat.id, parent=None, role="assistant", text="", state="streaming")
+    store.update(answer.id, text="so far", pieces=[("plain", "so far")], state="streaming")
+    (found,) = store.messages(chat.id)
+    assert (found.text, found.state) == ("so far", "interrupted")
+    store.update(answer.id, text="all", pieces=[("plain", "all")], state="done")
+    assert store.messages(chat.id)[0].state == "done"

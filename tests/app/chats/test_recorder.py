@@ -5,10 +5,12 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from kept import begin
 
 from app.chats.errors import StoreUnavailable
 from app.chats.recorder import Recorder
@@ -72,25 +74,23 @@ def kept(path: Path) -> Iterator[Store]:
 
 def stream(recorder: Recorder) -> tuple[str, int]:
     """A chat whose answer is under way: its id and the answer's."""
-    chat = recorder.create("A chat", "builtin", "lookup")
-    question = recorder.add(chat.id, parent=None, role="user", text="Why?")
-    answer = recorder.add(chat.id, parent=question.id, role="assistant", text="", state="streaming")
-    return chat.id, answer.id
+    chat, _, answer = begin(recorder)
+    return chat, answer.id
 
 
-def test_what_is_said_is_kept_under_the_ids_that_were_given_at_once(recorder: Recorder, kept: Store) -> None:
-    chat = recorder.create("Two\nlines", "builtin", "lookup")
-    question = recorder.add(chat.id, parent=None, role="user", text="Why?\ud800")
-    answer = recorder.add(chat.id, parent=question.id, role="assistant", text="", state="streaming")
+def test_what_is_said_is_kept_under_the_ids_that_were_given_before(recorder: Recorder, kept: Store) -> None:
+    chat, question, answer = begin(recorder, "Two\nlines")
     recorder.settle(answer.id, text="So.", pieces=[("plain", "So.")], state="done", stats={"tok_s": 9.0})
-    recorder.run(Store.pin, chat.id)
+    recorder.run(Store.pin, chat)
     assert recorder.flush()
     (found,) = kept.chats()
-    assert (found.id, found.title, found.pinned, found.messages) == (chat.id, chat.title, True, 2)
-    first, second = kept.messages(chat.id)
+    assert (found.id, found.title, found.pinned, found.messages) == (chat, "Two lines", True, 2)
+    assert (found.model, found.draft) == ("builtin", "lookup")
+    first, second = kept.messages(chat)
     assert first == question
-    assert (second.id, second.parent, second.text, second.state) == (answer.id, question.id, "So.", "done")
-    assert second.stats == {"tok_s": 9.0}
+    assert second == replace(
+        answer, text="So.", pieces=(("plain", "So."),), state="done", stats={"tok_s": 9.0}
+    )
 
 
 def test_an_answer_is_written_now_and_then_and_its_end_at_once(

@@ -52,7 +52,8 @@ def test_a_chat_comes_back_as_it_was_said(store: Store, path: Path, clock: Clock
 
 
 def test_only_its_owner_can_read_it(store: Store, path: Path) -> None:
-    store.create("Mine")
+    chat = store.create("Mine")
+    store.add(chat.id, parent=None, role="assistant", text="", state="streaming")
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
     assert {stat.S_IMODE(each.stat().st_mode) for each in path.parent.iterdir()} == {0o600}
 

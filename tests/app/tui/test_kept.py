@@ -158,6 +158,23 @@ async def test_the_list_of_chats_opens_what_is_chosen() -> None:
         await driver.until(lambda: len(driver.app.screen_stack) == 1)
 
 
+async def test_speaking_in_a_deleted_chat_brings_it_back_and_deleting_the_open_one_leaves_it() -> None:
+    async with chat(Scripted([rounds("First."), rounds("Second.")])) as driver:
+        await driver.ask("Alpha")
+        await driver.see("First.", "○ ready")
+        store = kept()
+        store.delete(store.chats()[0].id)
+        await driver.ask("Beta")
+        await driver.see("Second.", "○ ready")
+        await driver.until(lambda: len(store.chats()) == 1)
+        store.close()
+        await driver.pilot.press("ctrl+o")
+        await driver.see("4 messages")
+        await driver.pilot.press("d", "escape")
+        await driver.until(lambda: "Second." not in driver.screen)
+        assert driver.app.desk.shelf.chat is None
+
+
 @pytest.mark.parametrize("name", ["chat.md", "chat.json"])
 async def test_a_chat_leaves_as_a_file_and_comes_back(name: str, tmp_path: Path) -> None:
     file = tmp_path / name

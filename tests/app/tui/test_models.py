@@ -204,9 +204,12 @@ async def test_a_hub_that_cannot_be_reached_is_a_sentence(stock: Stock) -> None:
 async def test_a_download_is_paused_and_resumed_by_enter_and_ends_in_the_list(stock: Stock) -> None:
     stock.pull = Download("org/new-model")
     stock.pull.progress = Progress("running", "org/new-model", int(1 * GB), int(4 * GB), 10e6)
+    part = Installed("org/new-model", "new-model", "hub", part=5, problem="Its download is not finished.")
+    stock.here.append(part)
     async with showing() as person:
         await person.open(models(stock))
         await shows(person, "25% of 4.0 GB · 10.0 MB/s · 5 min left")
+        assert "not finished" not in person.screen
         await person.press("enter")
         assert stock.pull.asked == ["pause"]
         stock.pull.progress = Progress("paused", "org/new-model", int(1 * GB), int(4 * GB))
@@ -214,7 +217,7 @@ async def test_a_download_is_paused_and_resumed_by_enter_and_ends_in_the_list(st
         await shows(person, "Enter resumes it.")
         await person.press("enter")
         assert stock.pull.asked == ["pause", "start"]
-        stock.here.append(model("new-model", 4))
+        stock.here[-1] = model("new-model", 4)
         stock.pull.progress = Progress("done", "org/new-model", int(4 * GB), int(4 * GB))
         await shows(person, "Downloaded: org/new-model. Choose it in the list.")
         await until(person, lambda: "↓" not in person.screen and "new-model" in person.screen)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import io
+from contextlib import nullcontext
+
+import pytest
 from driver import chat
 from screenplay import Scripted, rounds
 
@@ -84,3 +88,28 @@ async def test_a_command_from_the_palette_runs_or_waits_for_its_argument() -> No
         driver.prompt.clear()
         await driver.pilot.press("ctrl+p", *"undo", "enter")
         await driver.see("There is nothing to")
+
+
+async def test_a_benchmark_gets_terminal_and_memory_and_the_chat_comes_back(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assistant = Scripted([rounds("One."), rounds("Two.")])
+    async with chat(assistant) as driver:
+        ran: list[tuple[str, ...]] = []
+
+        def run(argv: tuple[str, ...]) -> int:
+            assert assistant.closed == 1, "two models at once would need the memory twice"
+            ran.append(argv)
+            return 0
+
+        monkeypatch.setattr(driver.app, "suspend", nullcontext)
+        monkeypatch.setattr("app.tui.away.subprocess.call", run)
+        monkeypatch.setattr("sys.stdin", io.StringIO("\n"))
+        await driver.ask("first")
+        await driver.see("One.", "○ ready")
+        await driver.ask("/bench")
+        await driver.until(lambda: bool(ran))
+        await driver.ask("second")
+        await driver.see("One.", "Two.", "○ ready")
+    assert ran[0][1:4] == ("-m", "app", "bench")
+    assert [message.content for message in assistant.asked[1]] == ["first", "One.", "second"]

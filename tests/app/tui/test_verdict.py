@@ -46,6 +46,14 @@ async def test_what_the_user_chose_has_no_banner() -> None:
         assert not driver.app.query_one(Banner).display
 
 
+async def test_a_source_that_waits_for_a_text_that_repeats_has_no_banner_and_is_explained_below() -> None:
+    facts = {**PARKED.facts, "tested": False}
+    waiting = Verdict("parked", "acceptance", "No draft has been tested on this text yet.", facts)
+    async with chat(judged(waiting)) as driver:
+        await driver.see("‖ parked: acceptance", "No draft has been tested on this text yet.")
+        assert not driver.app.query_one(Banner).display
+
+
 async def test_a_wide_terminal_shows_the_panel_and_f3_hides_it() -> None:
     async with chat(judged(PARKED), size=(140, 40)) as driver:
         await driver.see("V(M): cost of M rows", "predicted 0.50x", "●")

@@ -14,6 +14,7 @@ from mlx_spec.drafts.model import ModelDraft
 from mlx_spec.measuring.witness import Witness
 from mlx_spec.policy.auto import AutoK, k_max
 from mlx_spec.policy.controller import State
+from mlx_spec.policy.step import Step
 
 PROMPT = [30, 31, 32, 33, 40, 30, 31]
 TEXT = list(range(100, 200))
@@ -114,6 +115,23 @@ def test_prose_that_turns_into_copying_is_followed_within_a_few_dozen_tokens(see
     first = next(position for position, k in steps if position >= turn and k >= 4)
     assert first - turn <= 48
     assert backend.ks.count(0) >= 0.9 * turn, "and prose stays plain"
+
+
+def test_a_text_that_is_copied_ends_the_rest_after_a_loss_and_one_that_is_not_does_not() -> None:
+    backend = Backend(table(PARALLEL), lambda position: 0.02)
+    resting = AutoK("s", [backend.table])
+    while not resting._rest:  # the controller as evidence of a loss leaves it
+        k = resting.next_k() or 4
+        resting.observe(Step(k, k, 1, 2 * backend.table.round(k), 100))
+    for _ in range(8):
+        resting.witness(7, 1)
+    resting.observe(Step(0, 0, 1, backend.table.plain, 100))
+    assert resting.next_k() == 0
+    for _ in range(8):
+        resting.witness(7, 7)
+    for _ in range(12):  # plain steps, until the loss budget allows a round
+        resting.observe(Step(0, 0, 1, backend.table.plain, 100))
+    assert resting._rest == 0
 
 
 @pytest.fixture

@@ -240,10 +240,30 @@ def test_steady_conditions_change_the_verdict_twice_at_most(
     assert sum(a != b for a, b in pairwise(settled)) <= 2
 
 
+def test_a_lookup_that_gained_and_has_nothing_to_propose_for_now_is_no_bad_news() -> None:
+    backend = Backend(table(PARALLEL), lambda position: 0.95, proposes=lambda position: position < 400)
+    controller, diagnosis = AutoK("s", [backend.table]), Diagnosis()
+    backend.run(controller, 400, diagnosis)
+    backend.run(controller, 600, diagnosis)
+    found = diagnosis.verdict(controller)
+    assert (found.kind, found.warns) == ("paying", False)
+    assert "pays where it is used" in found.sentence
+
+
+def test_a_source_that_never_had_a_proposal_is_explained_and_not_warned_of() -> None:
+    backend = Backend(table(PARALLEL), lambda position: 0.5, proposes=lambda position: False)
+    controller, diagnosis = AutoK("s", [backend.table]), Diagnosis()
+    backend.run(controller, 400, diagnosis)
+    found = diagnosis.verdict(controller)
+    assert (found.kind, found.warns) == ("parked", False)
+    assert "nothing to propose" in found.sentence
+
+
 def test_a_text_that_changes_its_nature_changes_the_verdict() -> None:
     backend = Backend(table(PARALLEL, c=0.1), lambda position: 0.95 if position < 600 else 0.02)
     controller, diagnosis = AutoK("s", [backend.table]), Diagnosis()
     backend.run(controller, 600, diagnosis)
     assert diagnosis.verdict(controller).kind == "paying"
     backend.run(controller, 300, diagnosis)
-    assert diagnosis.verdict(controller).kind == "parked"
+    found = diagnosis.verdict(controller)
+    assert (found.kind, found.warns) == ("parked", True)
