@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import html
 import os
 import re
 import shutil
+import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import replace
@@ -19,6 +21,7 @@ from datetime import timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from rich.cells import cell_len
 from textual.geometry import Size
 from textual.pilot import Pilot
 
@@ -34,24 +37,46 @@ from app.tui.chats import Chats
 from app.tui.status import State
 from app.worker import Worker
 from bench.environment import conditions, environment
-from docs.scenes import CHATS, CODE, FILE, NOON, QUOTE, REPEAT, RULES, SCENES, SEARCH, SHORT, page
+from docs.scenes import (
+    CHATS,
+    CODE,
+    EDIT,
+    FILE,
+    NOON,
+    PARALLEL,
+    QUOTE,
+    REPEAT,
+    RULES,
+    SCENES,
+    SEARCH,
+    SHORT,
+    WARM,
+    page,
+)
 from models import locations
 
 DOCS = Path(__file__).parent
 SETTINGS = Settings(max_tokens=160, details=True)
 PATIENCE = 900  # seconds
 FONTS = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)
+LENGTH = re.compile(r'(<text [^>]*textLength=")([\d.]+)("[^>]*>)([^<]+)')
 FRAME = '<rect fill="#292929"'  # the window that is drawn around the screen
 
 
-def offline(svg: str, ground: str) -> str:
-    """The picture without fonts from elsewhere, so that it asks no other host for anything.
+def portable(svg: str, ground: str) -> str:
+    """The picture as any browser shows it, without asking another host for anything.
 
     Args:
-        svg: as the screen's library draws it.
+        svg: as the screen's library draws it, with fonts from elsewhere, and one cell for each character.
         ground: colour of the window around the screen.
     """
-    return FONTS.sub("", svg).replace(FRAME, f'<rect fill="{ground}"', 1)
+    return LENGTH.sub(_in_cells, FONTS.sub("", svg).replace(FRAME, f'<rect fill="{ground}"', 1))
+
+
+def _in_cells(found: re.Match[str]) -> str:
+    before, length, after, text = found.groups()
+    shown = html.unescape(text)
+    return f"{before}{float(length) * cell_len(shown) / len(shown):g}{after}{text}"
 
 
 class Tour:
@@ -95,7 +120,7 @@ class Tour:
         await self.until(lambda: self.app.screen.size == size)
         await self.pilot.pause(0.5)
         ground = str(self.app.theme_variables["background"])
-        svg = offline(self.app.export_screenshot(), ground if ground.startswith("#") else "#292929")
+        svg = portable(self.app.export_screenshot(), ground if ground.startswith("#") else "#292929")
         (DOCS / "gallery" / f"{name}.svg").write_text(svg, encoding="utf-8")
         sys.stderr.write(f"{name}\n")
 
@@ -176,9 +201,9 @@ def kept_chats(file: Path) -> Iterator[Store]:
 
 
 @contextlib.asynccontextmanager
-async def at_the_screen(shelf: Shelf) -> AsyncIterator[Tour]:
+async def at_the_screen(shelf: Shelf, settings: Settings) -> AsyncIterator[Tour]:
     """The program from its start to its end."""
-    worker = Worker(load, SETTINGS)
+    worker = Worker(load, settings)
     app = Chat(Desk(worker, shelf))
     try:
         async with app.run_test(size=SCENES["chat"].size) as pilot:
@@ -189,24 +214,34 @@ async def at_the_screen(shelf: Shelf) -> AsyncIterator[Tour]:
         app.desk.wind_up(worker.drain())
 
 
-async def all_screens(shelf: Shelf) -> None:
-    """One session in colour, and a second one without."""
-    async with at_the_screen(shelf) as person:
+async def where_it_does_not_pay(shelf: Shelf) -> None:
+    """The embedded model as it is stored: a session in colour, and one without."""
+    async with at_the_screen(shelf, SETTINGS) as person:
         await person.measured()
         await person.in_one_chat()
         await person.with_a_file()
         await person.with_drafts()
         await person.over_the_chat()
     os.environ["NO_COLOR"] = "1"
-    async with at_the_screen(shelf) as person:
+    async with at_the_screen(shelf, SETTINGS) as person:
         await person.measured()
         await person.ask(SHORT)
         await person.photograph("no-color")
 
 
-def main() -> None:
-    """Make pictures and page."""
-    before = conditions()["load"]
+async def where_it_pays(shelf: Shelf) -> None:
+    """The same model in float32, with a library for which several rows cost little more than one."""
+    async with at_the_screen(shelf, replace(SETTINGS, dtype="float32", max_tokens=400)) as person:
+        await person.measured()
+        await person.ask(WARM)
+        await person.pilot.press("ctrl+n", "f2")
+        await person.ask(EDIT)
+        await person.photograph("pays")
+
+
+@contextlib.contextmanager
+def guest() -> Iterator[Shelf]:
+    """A home and a working folder of the program's own, with what this machine's costs are."""
     with TemporaryDirectory() as folder, contextlib.chdir(folder):
         known = locations.cache_dir() / "measurements"
         os.environ["SPECCHAT_HOME"] = folder
@@ -216,10 +251,24 @@ def main() -> None:
         first_time()  # the offer of a better pair would stand before the chat
         shelf = Shelf(Path("chats.db"))
         try:
-            asyncio.run(all_screens(shelf))
+            yield shelf
         finally:
             shelf.close()
-    (DOCS / "gallery.md").write_text(page(environment(), before), encoding="utf-8")
+
+
+def main() -> None:
+    """Make pictures and page."""
+    if sys.argv[1:] == ["pays"]:
+        with guest() as shelf:
+            asyncio.run(where_it_pays(shelf))
+        return
+    load = conditions()["load"]
+    # MLX takes the library from its environment, and only at the start of a process.
+    again = [sys.executable, "-m", "docs.gallery", "pays"]
+    subprocess.run(again, env={**os.environ, **PARALLEL}, check=True)
+    with guest() as shelf:
+        asyncio.run(where_it_does_not_pay(shelf))
+    (DOCS / "gallery.md").write_text(page(environment(), load), encoding="utf-8")
 
 
 if __name__ == "__main__":
