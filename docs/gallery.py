@@ -94,11 +94,11 @@ class Tour:
     async def measured(self) -> None:
         """Wait for the model, and for the costs of this machine."""
         await self.until(lambda: self.app.stage.facts.state is State.READY)
-        await self.until(self._knows_costs)
+        await self.until(self._knows_costs)  # or knows that the machine is too busy
 
     def _knows_costs(self) -> bool:
         now = self.app.stage.facts.snapshot
-        return bool(now and now.verdict and now.verdict.facts.get("verify_cost"))
+        return bool(now and (now.spoilt or (now.verdict and now.verdict.facts.get("verify_cost"))))
 
     async def say(self, text: str) -> None:
         """Send a line."""
