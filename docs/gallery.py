@@ -40,7 +40,7 @@ from bench.environment import conditions, environment
 from docs.scenes import (
     CHATS,
     CODE,
-    EDIT,
+    COPY,
     FILE,
     NOON,
     PARALLEL,
@@ -50,7 +50,6 @@ from docs.scenes import (
     SCENES,
     SEARCH,
     SHORT,
-    WARM,
     page,
 )
 from models import locations
@@ -108,9 +107,9 @@ class Tour:
 
     async def ask(self, text: str) -> None:
         """Send a question and wait for the whole answer."""
+        said = len(self.app.desk.conversation.path)
         await self.say(text)
-        await self.until(lambda: self.app.desk.busy)
-        await self.until(lambda: not self.app.desk.busy)
+        await self.until(lambda: len(self.app.desk.conversation.path) > said and not self.app.desk.busy)
         await self.pilot.pause(1)  # for what it copied
 
     async def photograph(self, name: str) -> None:
@@ -214,7 +213,7 @@ async def at_the_screen(shelf: Shelf, settings: Settings) -> AsyncIterator[Tour]
         app.desk.wind_up(worker.drain())
 
 
-async def where_it_does_not_pay(shelf: Shelf) -> None:
+async def where_checking_is_serialized(shelf: Shelf) -> None:
     """The embedded model as it is stored: a session in colour, and one without."""
     async with at_the_screen(shelf, SETTINGS) as person:
         await person.measured()
@@ -229,14 +228,15 @@ async def where_it_does_not_pay(shelf: Shelf) -> None:
         await person.photograph("no-color")
 
 
-async def where_it_pays(shelf: Shelf) -> None:
+async def where_checking_is_parallel(shelf: Shelf) -> None:
     """The same model in float32, with a library for which several rows cost little more than one."""
     async with at_the_screen(shelf, replace(SETTINGS, dtype="float32", max_tokens=400)) as person:
         await person.measured()
-        await person.ask(WARM)
-        await person.pilot.press("ctrl+n", "f2")
-        await person.ask(EDIT)
-        await person.photograph("pays")
+        for text in COPY:
+            await person.pilot.press("ctrl+n")
+            await person.ask(text)
+        await person.pilot.press("f2")
+        await person.photograph("parallel")
 
 
 @contextlib.contextmanager
@@ -258,16 +258,16 @@ def guest() -> Iterator[Shelf]:
 
 def main() -> None:
     """Make pictures and page."""
-    if sys.argv[1:] == ["pays"]:
+    if sys.argv[1:] == ["parallel"]:
         with guest() as shelf:
-            asyncio.run(where_it_pays(shelf))
+            asyncio.run(where_checking_is_parallel(shelf))
         return
     load = conditions()["load"]
     # MLX takes the library from its environment, and only at the start of a process.
-    again = [sys.executable, "-m", "docs.gallery", "pays"]
+    again = [sys.executable, "-m", "docs.gallery", "parallel"]
     subprocess.run(again, env={**os.environ, **PARALLEL}, check=True)
     with guest() as shelf:
-        asyncio.run(where_it_does_not_pay(shelf))
+        asyncio.run(where_checking_is_serialized(shelf))
     (DOCS / "gallery.md").write_text(page(environment(), load), encoding="utf-8")
 
 

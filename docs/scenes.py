@@ -2,34 +2,20 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 CODE = "Write a Python function that reverses a string."
 SHORT = "What is the capital of France?"
 REPEAT = "Repeat this: The quick brown fox jumps over the lazy dog, and the lazy dog sleeps."
 QUOTE = "Quote rules 2 and 3 word for word."
-WARM = "Repeat this word for word: one two three four, one two three four, one two three four."
-EDIT = """\
-Repeat this code, and change nothing in it:
-
-```python
-def mean(numbers):
-    total = 0
-    for number in numbers:
-        total = total + number
-    return total / len(numbers)
-
-
-def spread(numbers):
-    middle = mean(numbers)
-    total = 0
-    for number in numbers:
-        total = total + (number - middle) ** 2
-    return total / len(numbers)
-```"""
+_STUDY = Path(__file__).parents[1] / "bench/studies/promises.toml"
+_TEXTS = {each["id"]: each["prompt"].strip() for each in tomllib.loads(_STUDY.read_text("utf-8"))["prompts"]}
+COPY = [_TEXTS[f"repeat-{name}"] for name in ("museum", "bread", "orchard", "harbour")]
 # With this library several rows of float32 cost little more than one.
 PARALLEL = {"LD_PRELOAD": "libopenblas.so.0", "OPENBLAS_CORETYPE": "SKYLAKEX"}
 FILE = "house.md"
@@ -76,12 +62,6 @@ SCENES: Mapping[str, Scene] = {
         "An answer with code, on a screen of 100 by 30. The status line always says K, speed, acceptance, "
         "time to the first token and context.",
     ),
-    "pays": Scene(
-        "Where it pays",
-        "The same model in float32 with OpenBLAS, where checking several tokens costs little more than "
-        "checking one, and a text that repeats. Underlined: drafted. The panel says what it brought.",
-        (130, 44),
-    ),
     "panel": Scene(
         "The panel (F3, or from 120 columns on)",
         "What was measured on this machine: the cost of verifying against the number of rows, acceptance by "
@@ -104,6 +84,12 @@ SCENES: Mapping[str, Scene] = {
         "Tokens by origin (F2)",
         "`/k 4` asks for drafts although they do not pay here. Which tokens were drafted and accepted, and "
         "which the target wrote itself.",
+        (100, 22),
+    ),
+    "parallel": Scene(
+        "A text to be copied",
+        "The same model in float32 with OpenBLAS, where checking several tokens costs little more than checking "
+        "one: the controller goes to long drafts. Underlined tokens were drafted.",
         (100, 22),
     ),
     "rounds": Scene(
