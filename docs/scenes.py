@@ -15,7 +15,7 @@ REPEAT = "Repeat this: The quick brown fox jumps over the lazy dog, and the lazy
 QUOTE = "Quote rules 2 and 3 word for word."
 _STUDY = Path(__file__).parents[1] / "bench/studies/promises.toml"
 _TEXTS = {each["id"]: each["prompt"].strip() for each in tomllib.loads(_STUDY.read_text("utf-8"))["prompts"]}
-COPY = [_TEXTS[f"repeat-{name}"] for name in ("museum", "bread", "orchard", "harbour")]
+COPY = [_TEXTS[f"repeat-{name}"] for name in ("bread", "harbour")]
 # With this library several rows of float32 cost little more than one.
 PARALLEL = {"LD_PRELOAD": "libopenblas.so.0", "OPENBLAS_CORETYPE": "SKYLAKEX"}
 FILE = "house.md"
@@ -88,8 +88,8 @@ SCENES: Mapping[str, Scene] = {
     ),
     "parallel": Scene(
         "A text to be copied",
-        "The same model in float32 with OpenBLAS, where checking several tokens costs little more than checking "
-        "one: the controller goes to long drafts. Underlined tokens were drafted.",
+        "The same model in float32 with OpenBLAS, where checking several tokens costs little more than "
+        "checking one: the controller goes to long drafts. Underlined tokens were drafted.",
         (100, 22),
     ),
     "rounds": Scene(
