@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 CODE = "Write a Python function that reverses a string."
 SHORT = "What is the capital of France?"
 REPEAT = "Repeat this: The quick brown fox jumps over the lazy dog, and the lazy dog sleeps."
 QUOTE = "Quote rules 2 and 3 word for word."
-_STUDY = Path(__file__).parents[1] / "bench/studies/promises.toml"
-_TEXTS = {each["id"]: each["prompt"].strip() for each in tomllib.loads(_STUDY.read_text("utf-8"))["prompts"]}
-COPY = [_TEXTS[f"repeat-{name}"] for name in ("bread", "harbour")]
-# With this library several rows of float32 cost little more than one.
-PARALLEL = {"LD_PRELOAD": "libopenblas.so.0", "OPENBLAS_CORETYPE": "SKYLAKEX"}
 FILE = "house.md"
 RULES = """\
 # House rules
@@ -84,12 +77,6 @@ SCENES: Mapping[str, Scene] = {
         "Tokens by origin (F2)",
         "`/k 4` asks for drafts although they do not pay here. Which tokens were drafted and accepted, and "
         "which the target wrote itself.",
-        (100, 22),
-    ),
-    "parallel": Scene(
-        "A text to be copied",
-        "The same model in float32 with OpenBLAS, where checking several tokens costs little more than "
-        "checking one: the controller goes to long drafts. Underlined tokens were drafted.",
         (100, 22),
     ),
     "rounds": Scene(
