@@ -8,8 +8,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from app.commands import COMMANDS, KEYS, key_name
-from app.tui.help import GROUPS
+from app.commands import COMMANDS, GROUPS, KEYS, key_name
 
 PAGE = Path(__file__).parent / "chat.md"
 BETWEEN = re.compile(r"(?<=<!-- from app/commands.py -->\n).*(?=<!-- end -->)", re.DOTALL)

@@ -28,9 +28,9 @@ from app.chats.store import Store
 from app.desk import Desk
 from app.files.reading import read
 from app.offered import first_time
+from app.opening import load
 from app.settings import Settings
 from app.shelf import Shelf
-from app.tui import load
 from app.tui.app import Chat
 from app.tui.chats import Chats
 from app.tui.status import State
