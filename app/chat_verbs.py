@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 from app.chats import imports
+from app.chats.command import in_line
 from app.chats.export import as_markdown, as_object
 from app.chats.records import ChatInfo
 from app.desk import Desk
@@ -18,7 +19,15 @@ from mlx_spec.errors import SpecError
 def new(desk: Desk, _: str) -> str:
     """Start another chat."""
     desk.new()
-    return ""
+    return "A new chat. /chats lists the others."
+
+
+def chats(desk: Desk, _: str) -> str:
+    """All chats: a line each."""
+    lines = [in_line(chat) for chat in desk.shelf.reading.chats()]
+    if not lines:
+        raise SpecError("There are no chats yet.", "Ask something first.")
+    return "\n".join([*lines, "/open and a chat's id opens it."])
 
 
 def open_chat(desk: Desk, chat_id: str) -> str:

@@ -64,14 +64,15 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _dispatch(argv: list[str]) -> int:
     command, rest = _split(argv)
-    asks_about = {"-h", "--help", "--version"} & set(rest)
+    own = {"-h", "--help", "--version", "--plain"} & set(rest)
     # Textual reads stdin and draws on stderr; an answer for a pipe goes to stdout.
-    if command is None and not asks_about and not all(map(_is_terminal, (sys.stdin, sys.stdout, sys.stderr))):
+    screen = all(map(_is_terminal, (sys.stdin, sys.stdout, sys.stderr)))
+    if command is None and not screen and not own:
         command = "ask"
     given: list[tuple[Option, str]] = []
     if command is None:
         args = _parse(_parser("specchat", _ABOUT, given, root=True), rest)
-        return _chat(config.read(given), args.resume)
+        return _chat(config.read(given), args.resume, plain=args.plain)
     if command not in COMMANDS:
         # An unknown option before it explains more: its value was taken for the command.
         parser = _parser("specchat", _ABOUT, given, root=True)
@@ -114,10 +115,22 @@ def _accept_any_text() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
-def _chat(settings: Settings, chat_id: str | None) -> int:
-    from app.tui import run
+def _chat(settings: Settings, chat_id: str | None, *, plain: bool) -> int:
+    from app.opening import open_desk
 
-    return run(settings, chat_id)
+    desk = open_desk(settings, chat_id)
+    if plain or _is_dumb():
+        from app.line import chat_in_lines
+
+        return chat_in_lines(desk, chosen=plain)
+    from app.tui import chat
+
+    return chat(desk)
+
+
+def _is_dumb() -> bool:
+    """The terminal says of itself that it can only write lines."""
+    return os.environ.get("TERM") == "dumb"
 
 
 def _is_terminal(stream: TextIO | None) -> bool:
@@ -166,6 +179,9 @@ def _parser(prog: str, about: str, given: list[tuple[Option, str]], root: bool =
             "-c", "--continue", dest="resume", action="store_const", const="", help="go on with the last chat"
         )
         resume.add_argument("--resume", metavar="CHAT", help="go on with a chat: its id, or the start of it")
+        parser.add_argument(
+            "--plain", action="store_true", help="chat line by line, for screen readers and simple terminals"
+        )
         parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
 
     class Collect(argparse.Action):

@@ -11,6 +11,15 @@ from app.settings import THEMES
 
 Group = Literal["chat", "chats", "files", "speculation", "models", "view"]
 
+GROUPS: dict[Group, str] = {
+    "chat": "This chat",
+    "chats": "Chats",
+    "files": "Files",
+    "speculation": "Speculation",
+    "models": "Models",
+    "view": "The program",
+}
+
 
 @dataclass(frozen=True)
 class Command:
@@ -92,7 +101,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("stop", "end the answer that runs, and keep what it said", key="escape"),
     Command("copy", "copy the last answer, or its code block N", "[code [N]]"),
     Command("new", "start a new chat; this one is kept", aliases=("clear",), key="ctrl+n", group="chats"),
-    Command("chats", "all chats: open, rename, pin, export", key="ctrl+o", group="chats", screen=True),
+    Command("chats", "all chats: open, rename, pin, export", key="ctrl+o", group="chats"),
     Command("open", "open a chat", "CHAT", aliases=("resume",), group="chats"),
     Command("search", "find words in all chats", "TEXT", aliases=("find",), group="chats"),
     Command("rename", "give this chat a title", "TITLE", group="chats"),
@@ -109,16 +118,16 @@ COMMANDS: tuple[Command, ...] = (
     Command("k", "draft tokens a round: a number, or auto", "[auto|N]", group="speculation"),
     Command("draft", "which source proposes tokens", "[SOURCE]", group="speculation"),
     Command("why", "why speculation is on or off, in full", key="f8", group="speculation"),
-    Command("tokens", "tokens by origin", key="f2", group="speculation", screen=True),
+    Command("tokens", "tokens by origin", key="f2", group="speculation"),
     Command("panel", "what was measured", key="f3", group="speculation", screen=True),
-    Command("rounds", "step through rounds, token by token", key="f6", group="speculation", screen=True),
-    Command("timeline", "K and speedup over this session", key="f7", group="speculation", screen=True),
+    Command("rounds", "step through rounds, token by token", key="f6", group="speculation"),
+    Command("timeline", "K and speedup over this session", key="f7", group="speculation"),
     Command("bench", "how to measure this pair thoroughly", group="speculation"),
     Command("model", "another target, from a list or by name", "[REF]", aliases=("models",), group="models"),
     Command("drop", "leave the oldest turns out when the context is full", key="f4", group="models"),
     Command("help", "commands and keys", aliases=("?",), key="f1", group="view"),
     Command("palette", "find a command by a part of its name", key="ctrl+p", group="view", screen=True),
-    Command("thinking", "unfold the thinking, or fold it", key="f5", group="view", screen=True),
+    Command("thinking", "unfold the thinking, or fold it", key="f5", group="view"),
     Command("theme", "colours", f"[{'|'.join(THEMES)}]", group="view", screen=True),
     Command("quit", "leave; the chat is kept", aliases=("exit", "q"), key="ctrl+q", group="view"),
 )

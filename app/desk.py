@@ -233,7 +233,7 @@ class Desk(Answering):
 
     def _need_model(self) -> None:
         if self.failure is not None:
-            raise SpecError("There is no model to answer.", "Ctrl+Q quits.")
+            raise SpecError("There is no model to answer.", "/model REF loads one, /quit leaves.")
 
     def _need_quiet(self) -> None:
         if self.busy:

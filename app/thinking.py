@@ -141,6 +141,12 @@ class Thinking:
         return taken
 
 
+def split(text: str, markers: Markers = Markers()) -> Split:
+    """A whole answer, as the model wrote it."""
+    whole = Round(pieces=[("", text)], finish_reason="stop")
+    return Thinking(Markers(markers.start, markers.end)).take(whole)
+
+
 def _overlap(text: str, marker: str) -> int:
     """Length of the longest end of `text` that begins `marker`."""
     longest = min(len(text), len(marker) - 1)

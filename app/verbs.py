@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 
 from app import chat_verbs
@@ -10,9 +11,13 @@ from app.errors import UsageError
 from app.files.names import unquoted
 from app.files.tray import told
 from app.handover import bench
+from app.origins import kind, shares
+from app.rounds import words as in_words
 from app.timeline import words
 from app.why import why
+from mlx_spec.errors import SpecError
 
+ROUNDS = 10  # that are told at once: each takes some lines
 A_TOKEN = 4  # characters, roughly: the tokenizer is on another thread
 Verb = Callable[[Desk, str], str]
 
@@ -127,7 +132,24 @@ def _timeline(desk: Desk, _: str) -> str:
     return "\n".join(words(desk.reports.timeline))
 
 
+def _tokens(desk: Desk, _: str) -> str:
+    last = desk.conversation.last("assistant")
+    if last is None:
+        raise SpecError("There is no answer yet.", "Ask something first.")
+    return shares(Counter(kind(origin) for origin, _ in last.pieces))
+
+
+def _rounds(desk: Desk, _: str) -> str:
+    """The latest rounds in words, the oldest of them first."""
+    entries = list(desk.reports.rounds.entries)
+    if not entries:
+        raise SpecError("No rounds yet.", "They come with the next answer.")
+    shown = [line for entry in entries[-ROUNDS:] for line in in_words(entry)]
+    return "\n".join(shown)
+
+
 VERBS: dict[str, Verb] = {
+    "chats": chat_verbs.chats,
     "new": chat_verbs.new,
     "open": chat_verbs.open_chat,
     "search": chat_verbs.search,
@@ -151,6 +173,8 @@ VERBS: dict[str, Verb] = {
     "k": _k,
     "draft": _draft,
     "why": _why,
+    "tokens": _tokens,
+    "rounds": _rounds,
     "timeline": _timeline,
     "model": _model,
     "bench": _bench,

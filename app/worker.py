@@ -76,6 +76,7 @@ class Worker:
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._run, name="engine")
         self._started = False
+        self._wanted = self._changed = 0  # changes that were asked for, and those that are over
         self._may_measure = True
 
     def start(self) -> None:
@@ -92,6 +93,11 @@ class Worker:
         """
         self._current = Request(tuple(messages), context_full)
         self._requests.put(self._current)
+
+    @property
+    def changing(self) -> bool:
+        """Another K, source or pair was asked for, and what became of it is not among the events yet."""
+        return self._changed < self._wanted
 
     @property
     def settings(self) -> Settings:
@@ -112,7 +118,7 @@ class Worker:
             UsageError: a value is none that the option takes.
         """
         changes = typed({name: text for name, text in (("k", k), ("draft", draft)) if text is not None})
-        self._requests.put(Retune(changes, speculation))
+        self._change_to(Retune(changes, speculation))
 
     def switch(self, settings: Settings) -> None:
         """Load another pair in the place of this one, after the answer that runs.
@@ -123,7 +129,11 @@ class Worker:
         Args:
             settings: best made of `settings` with another model and draft.
         """
-        self._requests.put(Switch(settings))
+        self._change_to(Switch(settings))
+
+    def _change_to(self, change: Retune | Switch) -> None:
+        self._wanted += 1
+        self._requests.put(change)
 
     def stop(self) -> None:
         """End the answer that is running or waiting; what was emitted stays. Harmless if there is none.
@@ -168,8 +178,10 @@ class Worker:
                         self._serve(request)
                     case Retune():
                         self._retune(request)
+                        self._changed += 1
                     case Switch():
                         self._switch(request)
+                        self._changed += 1
         finally:
             self._free()
             # Without this the CPU build of MLX aborts the process at exit.

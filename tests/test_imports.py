@@ -78,6 +78,7 @@ def test_policy_decides_without_mlx(path: Path) -> None:
     [
         "app.bench",
         "app.cli",
+        "app.line.chat",
         "bench.design",
         "bench.options",
         "mlx_spec",

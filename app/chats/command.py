@@ -83,10 +83,11 @@ def _list(store: Store, words: list[str], args: argparse.Namespace) -> None:
     elif not chats:
         tell("note", "No chat is deleted." if args.deleted else "There are no chats yet.")
     for chat in () if args.json else chats:
-        sys.stdout.write(f"{_line(chat)}\n")
+        sys.stdout.write(f"{in_line(chat)}\n")
 
 
-def _line(chat: ChatInfo) -> str:
+def in_line(chat: ChatInfo) -> str:
+    """A chat on one line: its id, when something happened in it, how many messages it has, its title."""
     when = time.strftime("%Y-%m-%d %H:%M", time.localtime(chat.deleted or chat.updated))
     pinned = "  (pinned)" if chat.pinned else ""
     return f"{chat.id}  {when}  {chat.messages:>5}  {_title(chat)}{pinned}"
@@ -176,7 +177,7 @@ def _import(store: Store, words: list[str], args: argparse.Namespace) -> None:
         for sentence in found.warnings:
             tell("warning", f"{name}: {sentence}")
         chat = store.take(found.chat, found.messages, found.head)
-        sys.stdout.write(dump(asdict(chat)) if args.json else f"{_line(chat)}\n")
+        sys.stdout.write(dump(asdict(chat)) if args.json else f"{in_line(chat)}\n")
 
 
 def _files(names: list[str]) -> Iterator[tuple[str, bytes]]:

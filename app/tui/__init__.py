@@ -2,60 +2,19 @@
 
 from __future__ import annotations
 
-import threading
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from app.assistant import Assistant
     from app.desk import Desk
-    from app.pair import Progress
-    from app.settings import Settings
-    from app.worker import Worker
-
-PATIENCE = 1.0  # seconds before a slow end is explained
-LATEST = ""  # in the place of a chat's id
-
-
-def run(settings: Settings, chat_id: str | None = None) -> int:
-    """Chat until the user quits.
-
-    Args:
-        settings: what the person set.
-        chat_id: of a kept chat to go on with, or LATEST; None starts a new one.
-
-    Returns:
-        The exit code: 0, or that of the failure which left the program without a model.
-
-    Raises:
-        StoreError: there is no such chat, or it cannot be read.
-    """
-    from app.desk import Desk
-    from app.shelf import Shelf
-    from app.worker import Worker
-    from models import locations
-
-    shelf = Shelf(locations.chats_file())
-    desk = Desk(Worker(load, replace(settings, details=True)), shelf)
-    if chat_id is not None:
-        desk.open(shelf.latest() if chat_id == LATEST else shelf.info(chat_id))
-    return chat(desk)
-
-
-def load(settings: Settings, progress: Progress) -> Assistant:
-    """Load the model; for the engine thread.
-
-    Imported there, so that the first frame waits for neither MLX nor the model.
-    """
-    from app.assistant import Assistant
-
-    return Assistant.load(settings, progress)
 
 
 def chat(desk: Desk) -> int:
-    """Show the screen over `desk`, and close it at the end, whatever the end is."""
-    from app.errors import tell
-    from app.events import Failed, Warned
+    """Show the screen over `desk` until the user quits, and close it at the end, whatever the end is.
+
+    Returns:
+        The exit code: 0, or that of the failure which left the program without a model.
+    """
+    from app.opening import close_desk
     from app.tui.app import Chat
 
     app = Chat(desk)
@@ -63,32 +22,5 @@ def chat(desk: Desk) -> int:
         code = app.run() or app.return_code or 0
     finally:
         app.stock.close()
-        _close(desk.worker)
-        events = desk.worker.drain()
-        desk.wind_up(events)
-        unsaved = desk.shelf.close()
-    # The screen that showed the first failure is gone by now; nobody has seen the rest.
-    for event in filter(None, (desk.failure, *events)):
-        match event:
-            case Warned():
-                tell("warning", event.sentence)
-            case Failed():
-                tell("error", f"{event.message} {event.next_step}".strip())
-                code = code or event.exit_code
-    if unsaved is not None:
-        tell("error", unsaved)
-        code = code or 1
-    return code
-
-
-def _close(worker: Worker) -> None:
-    from app.errors import tell
-    from app.interrupt import first_calls
-
-    waiting = "The engine is still busy. Ctrl+C twice leaves without it."
-    explain = threading.Timer(PATIENCE, tell, ("warning", waiting))
-    explain.daemon = True
-    explain.start()
-    with first_calls(worker.stop):
-        worker.close()
-    explain.cancel()
+        failure = close_desk(desk)
+    return code or failure

@@ -9,12 +9,13 @@ from dataclasses import replace
 from rich.text import Text
 
 from app.chats.records import ChatMessage, MessageState, Span
+from app.clipboard import code_blocks
 from app.display import neutralise
+from app.origins import kind, tally
 from app.thinking import Markers, Piece, Thinking
-from app.tui.clipboard import code_blocks
 from app.tui.copied import NUMBER, Mark, numbered, sources
 from app.tui.entry import NOTE, Entry, action, decoration, height_of
-from app.tui.origins import Origins, kind, tally
+from app.tui.origins import Origins
 from app.tui.reading import Reading
 from app.tui.rows import BLANK, Row, wrap
 from app.tui.tape import Tape

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
+from app import clipboard
 from app.chat_verbs import export
 from app.commands import BY_NAME, Call, Command
 from app.handover import bench
-from app.tui import clipboard
 from app.tui.away import hand_over
 from app.tui.chats import Chats, Place
 from app.tui.help import Help, Palette

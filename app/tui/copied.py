@@ -8,14 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import PurePath
 
 from markdown_it.token import Token
 from rich.style import Style
 from rich.text import Text
 
 from app.chats.records import Span
-from app.display import neutralise
+from app.files.sources import source
 from app.tui import palette
 
 COPIED = Style(underline=True)
@@ -59,10 +58,7 @@ def _source(span: Span) -> tuple[str, str, int, int]:
 
 
 def _words(span: Span) -> str:
-    name = neutralise(PurePath(span.path).name)
-    one = span.first_line == span.last_line
-    lines = f"line {span.first_line}" if one else f"lines {span.first_line}-{span.last_line}"
-    return f"copied from {name}, {lines} · sha256 {span.sha256[:8]}…"
+    return f"{source(span)} · sha256 {span.sha256[:8]}…"
 
 
 def mark_text(text: Text, marks: Iterable[Mark]) -> Text:

@@ -4,18 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from app.commands import COMMANDS, KEYS, Command, Key, key_name, matching
+from app.commands import COMMANDS, GROUPS, KEYS, Command, Key, key_name, matching
 from app.tui.menu import Item
 from app.tui.sheet import Sheet
-
-GROUPS = {
-    "chat": "This chat",
-    "chats": "Chats",
-    "files": "Files",
-    "speculation": "Speculation",
-    "models": "Models",
-    "view": "The program",
-}
 
 
 class Palette(Sheet[Command]):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
 
 from rich.style import Style
 from rich.text import Text
 
+from app.origins import MEANINGS, kind
 from app.tui import palette
 from app.tui.rows import Row, wrap
 
@@ -17,16 +17,6 @@ STYLES = {
     "plain": Style(),
     "prompt": Style(dim=True),  # what the prompt had opened: no token of the answer
 }
-MEANINGS = {
-    "draft": "drafted and accepted",
-    "target": "the target's own",
-    "plain": "undrafted",
-}
-
-
-def kind(origin: str) -> str:
-    """`draft:lookup` is a draft, and so on."""
-    return origin.partition(":")[0]
 
 
 def legend() -> Text:
@@ -37,14 +27,6 @@ def legend() -> Text:
         text.append(mark, STYLES[name])
         text.append(f" {MEANINGS[name]}")
     return text
-
-
-def tally(counts: Counter[str], prompt: tuple[int, int] | None) -> str:
-    """How many tokens had which origin, and of the prompt's how many need not be read, in words."""
-    parts = [f"{counts[name]} {meaning}" for name, meaning in MEANINGS.items() if counts[name]]
-    total = sum(counts[name] for name in MEANINGS)
-    said = f"{total} tokens: {', '.join(parts)}" if parts else "no tokens"
-    return f"{said}; prompt {prompt[0]:,} tokens, {prompt[1]:,} reused" if prompt else said
 
 
 class Origins:

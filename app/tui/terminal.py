@@ -11,8 +11,9 @@ from textual.app import App
 from textual.filter import LineFilter
 from textual.keys import Keys
 
+from app import clipboard
 from app.settings import THEMES
-from app.tui import attention, clipboard, themes
+from app.tui import attention, themes
 from models import locations
 
 # Alt+Enter, and Shift+Enter as many set their terminal up: Textual takes these for a plain Enter.

@@ -87,8 +87,8 @@ def test_a_part_of_a_name_finds_what_starts_with_it_first() -> None:
 
 
 def test_line_mode_is_offered_nothing_that_needs_the_screen() -> None:
-    assert "rounds" in {found.name for found in matching("")}
-    assert "rounds" not in {found.name for found in matching("", screen=False)}
+    assert "panel" in {found.name for found in matching("")}
+    assert "panel" not in {found.name for found in matching("", screen=False)}
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from showing import showing
 
-from app.commands import BY_NAME, COMMANDS, KEYS, key_name
-from app.tui.help import GROUPS, Help, Palette
+from app.commands import BY_NAME, COMMANDS, GROUPS, KEYS, key_name
+from app.tui.help import Help, Palette
 
 
 async def test_typing_finds_and_enter_runs() -> None:

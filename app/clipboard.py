@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from base64 import b64encode
 from collections.abc import Callable, Mapping
 
 from markdown_it import MarkdownIt
@@ -33,6 +34,11 @@ def copy(text: str, send: Callable[[str], None], environ: Mapping[str, str]) -> 
     if len(text.encode(errors="replace")) > _LARGE:
         return f"{sent}; many terminals refuse that many."
     return f"{sent}; it does not say whether it took them."
+
+
+def osc_52(text: str) -> str:
+    """What asks a terminal to put `text` into its clipboard."""
+    return f"\x1b]52;c;{b64encode(text.encode(errors='replace')).decode()}\x07"
 
 
 def code_blocks(answer: str) -> list[str]:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from app.clipboard import code_blocks, copy, pick
 from app.errors import UsageError
-from app.tui.clipboard import code_blocks, copy, pick
 
 ANSWER = """Two ways:
 
