@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from app.display import shown
-from app.thinking import Split, Thinking
+from app.thinking import Split, Thinking, spoken
 from mlx_spec.events import Round
 
 
@@ -57,11 +57,6 @@ def as_object(answer: Answer, assistant: Any, warnings: list[str]) -> dict[str, 
         **facts(assistant.metrics, assistant.model, assistant.draft),
         "warnings": warnings,
     }
-
-
-def spoken(text: str, thought: str) -> dict[str, Any]:
-    """What an answer says, as every JSON of specchat has it."""
-    return {"text": text, "thinking": thought or None}
 
 
 def facts(metrics: Any, model: str, draft: str) -> dict[str, Any]:

@@ -7,8 +7,8 @@ import time
 from pathlib import Path
 
 from app.chats import imports
-from app.chats.command import in_line
 from app.chats.export import as_markdown, as_object
+from app.chats.listed import in_line
 from app.chats.records import ChatInfo
 from app.desk import Desk
 from app.files.names import path_of, unquoted

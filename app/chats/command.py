@@ -14,6 +14,7 @@ from app.answer import dump
 from app.chats.errors import StoreError
 from app.chats.export import ROLES, as_markdown, as_object, branch
 from app.chats.imports import LARGEST, read
+from app.chats.listed import in_line, title
 from app.chats.records import ChatInfo
 from app.chats.store import KEPT_DAYS, Store
 from app.display import neutralise
@@ -86,17 +87,6 @@ def _list(store: Store, words: list[str], args: argparse.Namespace) -> None:
         sys.stdout.write(f"{in_line(chat)}\n")
 
 
-def in_line(chat: ChatInfo) -> str:
-    """A chat on one line: its id, when something happened in it, how many messages it has, its title."""
-    when = time.strftime("%Y-%m-%d %H:%M", time.localtime(chat.deleted or chat.updated))
-    pinned = "  (pinned)" if chat.pinned else ""
-    return f"{chat.id}  {when}  {chat.messages:>5}  {_title(chat)}{pinned}"
-
-
-def _title(chat: ChatInfo) -> str:
-    return neutralise(chat.title) or "Untitled"
-
-
 def _search(store: Store, words: list[str], args: argparse.Namespace) -> None:
     hits = store.search(words[0], args.limit or 50)
     if args.json:
@@ -104,8 +94,8 @@ def _search(store: Store, words: list[str], args: argparse.Namespace) -> None:
     elif not hits:
         tell("note", f"{words[0]!r} stands in no chat.")
     for hit in () if args.json else hits:
-        title = "" if hit.message_id is None else f"  {_title(hit.chat)}:"
-        sys.stdout.write(f"{hit.chat.id}{title}  {neutralise(hit.snippet.strip())}\n")
+        where = "" if hit.message_id is None else f"  {title(hit.chat)}:"
+        sys.stdout.write(f"{hit.chat.id}{where}  {neutralise(hit.snippet.strip())}\n")
 
 
 def _show(store: Store, words: list[str], args: argparse.Namespace) -> None:
@@ -114,7 +104,7 @@ def _show(store: Store, words: list[str], args: argparse.Namespace) -> None:
     if args.json:
         sys.stdout.write(dump(as_object(chat, messages, head)))
         return
-    sys.stdout.write(f"{_title(chat)}\n")
+    sys.stdout.write(f"{title(chat)}\n")
     for message in branch(messages, head):
         state = "" if message.state == "done" else f" ({message.state})"
         files = "".join(f"[{file.path}]\n" for file in message.attachments)
@@ -139,11 +129,11 @@ def _delete(store: Store, words: list[str], args: argparse.Namespace) -> None:
     for chat in _named(store, words):
         if args.forever:
             store.purge(chat.id)
-            tell("note", f"{_title(chat)} is deleted for good.")
+            tell("note", f"{title(chat)} is deleted for good.")
         else:
             store.delete(chat.id)
             back = f"specchat chats restore {chat.id}"
-            tell("note", f"{_title(chat)} is deleted. For {KEPT_DAYS} days this brings it back: {back}")
+            tell("note", f"{title(chat)} is deleted. For {KEPT_DAYS} days this brings it back: {back}")
 
 
 def _restore(store: Store, words: list[str], args: argparse.Namespace) -> None:
