@@ -1,7 +1,7 @@
 """The command `specchat`: finds out what is asked for and loads only what that needs.
 
 Neither MLX nor Textual is imported here, so `--help` answers at once. A command is one module with
-`arguments(parser)` and `run(args, given) -> exit code`, and one line in COMMANDS.
+`arguments(parser)` and `run(args, given) -> exit code`, in `app/subcommands/`, and one line in COMMANDS.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def _dispatch(argv: list[str]) -> int:
             f"There is no command {command!r}.",
             did_you_mean(command, list(COMMANDS)) or 'To ask one question: specchat ask "QUESTION".',
         )
-    module = importlib.import_module(f"app.{command}")
+    module = importlib.import_module(f"app.subcommands.{command}")
     parser = _parser(f"specchat {command}", f"{COMMANDS[command].capitalize()}.", given)
     module.arguments(parser)
     code: int = module.run(_parse(parser, rest), given)

@@ -76,7 +76,7 @@ def test_policy_decides_without_mlx(path: Path) -> None:
 @pytest.mark.parametrize(
     "module",
     [
-        "app.bench",
+        "app.subcommands.bench",
         "app.cli",
         "app.line.chat",
         "bench.design",

@@ -6,11 +6,12 @@ import argparse
 import sys
 from typing import Any
 
-from app import bench, config
+from app import config
 from app.cli import _parser, _split
 from app.handover import bench as handover
 from app.options import Option
 from app.settings import Settings
+from app.subcommands import bench
 
 
 def read_back(argv: tuple[str, ...]) -> tuple[argparse.Namespace, Settings]:

@@ -23,7 +23,7 @@ from bench import prompts as sets
 from bench.design import Turn
 from models.loaded import Info, Loaded
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 QUICKLY = ("bench", "--ks", "1,2", "--tokens", "12", "--count", "4")
 
 

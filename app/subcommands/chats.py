@@ -10,16 +10,17 @@ from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from app.answer import dump
 from app.chats.errors import StoreError
 from app.chats.export import ROLES, as_markdown, as_object, branch
 from app.chats.imports import LARGEST, read
 from app.chats.listed import in_line, title
 from app.chats.records import ChatInfo
 from app.chats.store import KEPT_DAYS, Store
+from app.config import Given
 from app.display import neutralise
 from app.errors import UsageError, did_you_mean, tell
 from app.replacement import replaced
+from app.subcommands.answer import dump
 from models.locations import chats_file, expanded
 
 
@@ -54,7 +55,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("--out", metavar="FILE", help="write an export there instead of stdout")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace, given: Given) -> int:
     """Run the command; returns the exit code."""
     name, *words = args.words or ["list"]
     if (verb := VERBS.get(name)) is None:

@@ -9,13 +9,14 @@ import time
 from collections.abc import Generator, Iterator
 from contextlib import closing
 
-from app import config, interrupt, prompt
-from app.answer import Answer, as_object, dump, summary
+from app import config, interrupt
 from app.assistant import Assistant, PromptProgress
 from app.display import neutralise
 from app.errors import INTERRUPTED, tell
-from app.output import Lines, Output, Words
-from app.status import Status
+from app.subcommands import prompt
+from app.subcommands.answer import Answer, as_object, dump, summary
+from app.subcommands.output import Lines, Output, Words
+from app.subcommands.status import Status
 from app.template import Message
 from app.thinking import Thinking
 from mlx_spec.errors import SpecError

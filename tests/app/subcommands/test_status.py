@@ -6,7 +6,7 @@ import io
 
 import pytest
 
-from app.status import Status
+from app.subcommands.status import Status
 
 
 class Screen(io.StringIO):

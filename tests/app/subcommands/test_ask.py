@@ -216,8 +216,8 @@ def test_reading_a_prompt_shows_on_a_terminal_once_it_takes_long(
 ) -> None:
     assistant.prefill = [(1024, 6000), (2048, 6000), (6000, 6000)]
     times = iter([0.0, 0.6, 1.2, 1.8])
-    monkeypatch.setattr("app.ask.time.monotonic", lambda: next(times))
-    monkeypatch.setattr("app.status.os.environ", {"TERM": "xterm"})
+    monkeypatch.setattr("app.subcommands.ask.time.monotonic", lambda: next(times))
+    monkeypatch.setattr("app.subcommands.status.os.environ", {"TERM": "xterm"})
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     outcome = specchat("ask", "Hi")
     assert outcome.out == "Hello there\n"

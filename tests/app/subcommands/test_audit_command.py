@@ -13,7 +13,7 @@ from readable import READABLE, without_ends
 from tiny import tiny_loaded
 
 import models
-from app import audit
+from app.subcommands import audit
 from mlx_spec.caches import CachedModel
 from mlx_spec.checks.audit import Audit
 from mlx_spec.checks.lawcheck import LawCheck

@@ -13,8 +13,8 @@ from readable import READABLE, without_ends
 from tiny import tiny_loaded
 
 import models
-from app.chats.asked import asked
 from app.chats.store import Store
+from app.subcommands.asked import asked
 from bench import measure
 from bench.prompts import PromptsError
 from bench.prompts.entry import LONGEST

@@ -15,7 +15,7 @@ from app import config, interrupt
 from app.display import neutralise
 from app.errors import INTERRUPTED, UsageError, tell
 from app.settings import OPTIONS, Settings
-from app.status import Status
+from app.subcommands.status import Status
 from app.template import Message, Template
 from mlx_spec.errors import SpecError
 from mlx_spec.options import EngineOptions
@@ -126,7 +126,7 @@ def _prompts(args: argparse.Namespace) -> PromptSet:
     from bench import prompts as sets
 
     if args.from_history is not None:
-        from app.chats.asked import asked
+        from app.subcommands.asked import asked
         from models.locations import chats_file
 
         return asked(chats_file(), args.from_history, lambda sentence: tell("note", sentence))

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from app import config, interrupt
-from app.answer import dump
-from app.audit_report import Report
 from app.errors import FAILURE, INTERRUPTED, UsageError, tell
 from app.pair import load_pair
-from app.status import Status
+from app.subcommands.answer import dump
+from app.subcommands.audit_report import Report
+from app.subcommands.status import Status
 from app.template import Message, Template
 from bench import prompts as prompt_sets
 
