@@ -12,7 +12,7 @@ from app.fitting import fit
 from app.measurements import Kept, Measurements, of_backend, of_pair
 from app.pair import Pair, Progress, load_pair, pair_with
 from app.prompt_cache import PromptCache
-from app.settings import Settings
+from app.settings.settings import Settings
 from app.template import Message, Template
 from app.thinking import Markers
 from mlx_spec.errors import PromptTooLong, SpecError

@@ -15,10 +15,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn, TextIO
 
-from app import config
 from app.errors import INTERRUPTED, UsageError, did_you_mean, report
-from app.options import Option
-from app.settings import OPTIONS, Settings
+from app.settings import config
+from app.settings.options import Option
+from app.settings.settings import OPTIONS, Settings
 from mlx_spec.errors import SpecError
 
 COMMANDS = {

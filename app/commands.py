@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from app.errors import UsageError, did_you_mean
-from app.settings import THEMES
+from app.settings.settings import THEMES
 
 Group = Literal["chat", "chats", "files", "speculation", "models", "view"]
 

@@ -7,8 +7,8 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from app.options import Option
-from app.settings import OPTIONS, Settings
+from app.settings.options import Option
+from app.settings.settings import OPTIONS, Settings
 from mlx_spec.options import EngineOptions, Sampling
 
 _PAIR = ("model", "draft", "dtype", "system")

@@ -6,7 +6,7 @@ Nothing is asked and nothing waits for it. A machine on which larger models woul
 from __future__ import annotations
 
 from app.events import Snapshot
-from app.settings import Settings
+from app.settings.settings import Settings
 from models import locations
 from models.amount import in_bytes, in_memory
 from models.stock import Stock

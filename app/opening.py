@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from app.assistant import Assistant
     from app.desk import Desk
     from app.pair import Progress
-    from app.settings import Settings
+    from app.settings.settings import Settings
     from app.worker import Worker
 
 PATIENCE = 1.0  # seconds before a slow end is explained

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from app.settings import Settings
+from app.settings.settings import Settings
 
 if TYPE_CHECKING:
     from mlx_spec.drafts.base import DraftSource

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from mlx_spec.errors import SpecError
 
 if TYPE_CHECKING:
-    from app.settings import Settings
+    from app.settings.settings import Settings
     from app.template import Message
 
 

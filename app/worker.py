@@ -17,7 +17,6 @@ from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from app.config import typed
 from app.errors import INTERRUPTED
 from app.events import (
     Emitted,
@@ -38,12 +37,13 @@ from app.events import (
 )
 from app.memory import Memory
 from app.requests import Request, Retune, Switch
+from app.settings.config import typed
 from mlx_spec.errors import SpecError
 
 if TYPE_CHECKING:
     from app.assistant import Assistant
     from app.pair import Progress
-    from app.settings import Settings
+    from app.settings.settings import Settings
     from app.template import Message
     from mlx_spec.events import FinishReason
 

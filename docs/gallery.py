@@ -29,7 +29,7 @@ from app.chats.store import Store
 from app.desk import Desk
 from app.files.reading import read
 from app.offered import first_time
-from app.settings import Settings
+from app.settings.settings import Settings
 from app.shelf import Shelf
 from app.tui import load
 from app.tui.app import Chat

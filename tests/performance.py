@@ -26,7 +26,7 @@ from app.chats.store import Store
 from app.desk import Desk
 from app.offered import first_time
 from app.pair import Progress
-from app.settings import Settings
+from app.settings.settings import Settings
 from app.shelf import Shelf
 from app.template import Message
 from app.worker import Worker

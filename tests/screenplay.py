@@ -15,7 +15,7 @@ from typing import Any
 from app.assistant import PromptProgress
 from app.desk import Desk
 from app.pair import Progress
-from app.settings import Settings
+from app.settings.settings import Settings
 from app.shelf import Shelf
 from app.template import Message
 from app.thinking import Markers

@@ -14,7 +14,7 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 
 from app.assistant import Assistant, PromptProgress
 from app.cli import main
-from app.settings import Settings
+from app.settings.settings import Settings
 from app.template import Message
 from app.thinking import Markers
 from mlx_spec.events import Round

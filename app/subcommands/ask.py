@@ -9,10 +9,11 @@ import time
 from collections.abc import Generator, Iterator
 from contextlib import closing
 
-from app import config, interrupt
+from app import interrupt
 from app.assistant import Assistant, PromptProgress
 from app.display import neutralise
 from app.errors import INTERRUPTED, tell
+from app.settings import config
 from app.subcommands import prompt
 from app.subcommands.answer import Answer, as_object, dump, summary
 from app.subcommands.output import Lines, Output, Words

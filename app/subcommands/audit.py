@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from app import config, interrupt
+from app import interrupt
 from app.errors import FAILURE, INTERRUPTED, UsageError, tell
 from app.pair import load_pair
+from app.settings import config
 from app.subcommands.answer import dump
 from app.subcommands.audit_report import Report
 from app.subcommands.status import Status

@@ -11,10 +11,11 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from app import config, interrupt
+from app import interrupt
 from app.display import neutralise
 from app.errors import INTERRUPTED, UsageError, tell
-from app.settings import OPTIONS, Settings
+from app.settings import config
+from app.settings.settings import OPTIONS, Settings
 from app.subcommands.status import Status
 from app.template import Message, Template
 from mlx_spec.errors import SpecError

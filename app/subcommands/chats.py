@@ -16,10 +16,10 @@ from app.chats.imports import LARGEST, read
 from app.chats.listed import in_line, title
 from app.chats.records import ChatInfo
 from app.chats.store import KEPT_DAYS, Store
-from app.config import Given
 from app.display import neutralise
 from app.errors import UsageError, did_you_mean, tell
 from app.replacement import replaced
+from app.settings.config import Given
 from app.subcommands.answer import dump
 from models.locations import chats_file, expanded
 

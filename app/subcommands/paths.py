@@ -7,8 +7,8 @@ import json
 import sys
 from pathlib import Path
 
-from app.config import Given
 from app.display import neutralise
+from app.settings.config import Given
 from models import locations
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from app.errors import sentence
-from app.settings import Settings
+from app.settings.settings import Settings
 from app.tui.asking import Asking
 from app.tui.menu import Item
 from app.tui.question import Answer, Question

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from app.settings import Settings
+from app.settings.settings import Settings
 from app.tui.asking import Asking
 from app.tui.menu import Item
 from app.tui.question import Answer, Question

@@ -12,7 +12,7 @@ from textual.filter import LineFilter
 from textual.keys import Keys
 
 from app import clipboard
-from app.settings import THEMES
+from app.settings.settings import THEMES
 from app.tui import attention, themes
 from models import locations
 

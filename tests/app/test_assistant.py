@@ -13,7 +13,7 @@ from tiny import tiny_loaded
 
 import models
 from app.assistant import Assistant
-from app.settings import Settings
+from app.settings.settings import Settings
 from app.template import Message, Template
 from mlx_spec.errors import PairMismatch, PromptTooLong, SpecError
 from mlx_spec.turns.session import common_prefix

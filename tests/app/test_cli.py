@@ -16,7 +16,7 @@ import pytest
 from scripted import ScriptedAssistant as Scripted
 
 from app.assistant import Assistant
-from app.settings import Settings
+from app.settings.settings import Settings
 
 
 @pytest.mark.parametrize("argv", [["--help"], ["ask", "--help"], ["paths"], ["--version"], ["--tmep", "1"]])

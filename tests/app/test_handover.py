@@ -6,11 +6,11 @@ import argparse
 import sys
 from typing import Any
 
-from app import config
 from app.cli import _parser, _split
 from app.handover import bench as handover
-from app.options import Option
-from app.settings import Settings
+from app.settings import config
+from app.settings.options import Option
+from app.settings.settings import Settings
 from app.subcommands import bench
 
 

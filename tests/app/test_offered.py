@@ -9,7 +9,7 @@ import pytest
 
 from app.events import Snapshot
 from app.offered import better_pair
-from app.settings import Settings
+from app.settings.settings import Settings
 from mlx_spec.metrics import Metrics
 from models.stock import Stock
 

@@ -13,7 +13,7 @@ from tiny import save_tiny, tiny_config, tiny_loaded
 
 from app.assistant import Assistant
 from app.events import Event, Failed, Finished, Ready, Refused, Retuned, Switched
-from app.settings import Settings
+from app.settings.settings import Settings
 from app.template import Message
 from app.worker import Worker
 from models.stock import Stock

@@ -20,7 +20,7 @@ from app.assistant import Assistant
 from app.errors import UsageError
 from app.events import Emitted, Finished
 from app.prompt_cache import PromptCache
-from app.settings import Settings
+from app.settings.settings import Settings
 from app.subcommands.output import Words
 from app.template import Message
 from app.worker import Worker

@@ -19,7 +19,7 @@ from app.assistant import Assistant
 from app.errors import UsageError
 from app.events import Emitted, Event, Failed, Finished, Loading, Ready, Refused, Retuned, Switched, Switching
 from app.pair import Progress
-from app.settings import Settings
+from app.settings.settings import Settings
 from app.template import Message
 from app.worker import Worker
 from mlx_spec.engine import Engine

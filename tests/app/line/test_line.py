@@ -14,7 +14,7 @@ from screenplay import PAYING, Scripted, rounds, speculative
 from app.assistant import Assistant
 from app.chats.store import Store
 from app.line.models import offer
-from app.settings import Settings
+from app.settings.settings import Settings
 from mlx_spec.errors import PromptTooLong, SpecError
 from mlx_spec.metrics import Metrics
 from models import locations

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from showing import Person, showing
 
-from app.settings import Settings
+from app.settings.settings import Settings
 from app.tui.models import Models, Pick
 from models import stock
 from models.errors import ModelError, ModelMissing

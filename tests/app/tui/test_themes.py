@@ -12,7 +12,7 @@ from rich.segment import Segment
 from rich.style import Style
 from showing import Person, showing
 
-from app.settings import THEMES
+from app.settings.settings import THEMES
 from app.tui import palette, themes
 from app.tui.help import Help
 from app.tui.palette import DARK, PALETTES, contrast

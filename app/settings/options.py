@@ -1,6 +1,6 @@
 """An option: one value that the command line, the environment and the config file can all set.
 
-The table of options is the dataclass in `app.settings`. Each field there carries an `Option`, and
+The table of options is the dataclass in `app.settings.settings`. Each field there carries an `Option`, and
 the flags, the SPECCHAT_* variables, the config keys and their checks are all read from it.
 """
 
@@ -10,7 +10,7 @@ import dataclasses
 from dataclasses import dataclass, field
 from typing import Any
 
-from app.kinds import Kind
+from app.settings.kinds import Kind
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from app import kinds
-from app.options import option, options_of
+from app.settings import kinds
+from app.settings.options import option, options_of
 from mlx_spec.options import EngineOptions, Limits, Sampling
 
 THEMES = ("dark", "light", "contrast", "terminal")

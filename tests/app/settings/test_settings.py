@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from app import config
 from app.cli import COMMANDS
 from app.errors import UsageError
-from app.settings import OPTIONS, Settings
+from app.settings import config
+from app.settings.settings import OPTIONS, Settings
 from mlx_spec.options import EngineOptions, Limits, Sampling
 
 BY_NAME = {option.name: option for option in OPTIONS}

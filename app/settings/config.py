@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from app.errors import UsageError, did_you_mean
-from app.options import Option
-from app.settings import OPTIONS, Settings
+from app.settings.options import Option
+from app.settings.settings import OPTIONS, Settings
 from models import locations
 
 Given = Sequence[tuple[Option, str]]
