@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from app.assistant.template import Message
 from app.chats.conversation import Conversation
 from app.chats.records import Attachment, ChatMessage, MessageState
 from app.chats.store import new_message_id
@@ -13,7 +14,6 @@ from app.files.prompt import prompt_of
 from app.files.search import CopySearch
 from app.reports import Reports
 from app.shelf import Shelf
-from app.template import Message
 from app.worker import Worker
 
 LAST_COPIES = 2.0  # seconds that the end waits for what the last answer copied

@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from app.assistant import Assistant
+    from app.assistant.assistant import Assistant
+    from app.assistant.pair import Progress
     from app.desk import Desk
-    from app.pair import Progress
     from app.settings.settings import Settings
     from app.worker import Worker
 
@@ -44,7 +44,7 @@ def load(settings: Settings, progress: Progress) -> Assistant:
 
     Imported there, so that the first frame waits for neither MLX nor the model.
     """
-    from app.assistant import Assistant
+    from app.assistant.assistant import Assistant
 
     return Assistant.load(settings, progress)
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from mlx_spec.errors import SpecError
 
 if TYPE_CHECKING:
+    from app.assistant.template import Message
     from app.settings.settings import Settings
-    from app.template import Message
 
 
 @dataclass

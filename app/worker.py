@@ -41,10 +41,10 @@ from app.settings.config import typed
 from mlx_spec.errors import SpecError
 
 if TYPE_CHECKING:
-    from app.assistant import Assistant
-    from app.pair import Progress
+    from app.assistant.assistant import Assistant
+    from app.assistant.pair import Progress
+    from app.assistant.template import Message
     from app.settings.settings import Settings
-    from app.template import Message
     from mlx_spec.events import FinishReason
 
 

@@ -12,12 +12,12 @@ from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from app.assistant import PromptProgress
+from app.assistant.assistant import PromptProgress
+from app.assistant.pair import Progress
+from app.assistant.template import Message
 from app.desk import Desk
-from app.pair import Progress
 from app.settings.settings import Settings
 from app.shelf import Shelf
-from app.template import Message
 from app.thinking import Markers
 from app.worker import Worker
 from mlx_spec.errors import SpecError

@@ -10,7 +10,8 @@ from collections.abc import Generator, Iterator
 from contextlib import closing
 
 from app import interrupt
-from app.assistant import Assistant, PromptProgress
+from app.assistant.assistant import Assistant, PromptProgress
+from app.assistant.template import Message
 from app.display import neutralise
 from app.errors import INTERRUPTED, tell
 from app.settings import config
@@ -18,7 +19,6 @@ from app.subcommands import prompt
 from app.subcommands.answer import Answer, as_object, dump, summary
 from app.subcommands.output import Lines, Output, Words
 from app.subcommands.status import Status
-from app.template import Message
 from app.thinking import Thinking
 from mlx_spec.errors import SpecError
 from mlx_spec.events import Round

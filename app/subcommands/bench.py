@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from app import interrupt
+from app.assistant.template import Message, Template
 from app.display import neutralise
 from app.errors import INTERRUPTED, UsageError, tell
 from app.settings import config
 from app.settings.settings import OPTIONS, Settings
 from app.subcommands.status import Status
-from app.template import Message, Template
 from mlx_spec.errors import SpecError
 from mlx_spec.options import EngineOptions
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from scripted import ScriptedAssistant as Scripted
 
-from app.assistant import Assistant
+from app.assistant.assistant import Assistant
 from app.settings.settings import Settings
 
 

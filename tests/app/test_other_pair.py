@@ -11,10 +11,10 @@ import pytest
 from hub_server import Hub, serve
 from tiny import save_tiny, tiny_config, tiny_loaded
 
-from app.assistant import Assistant
+from app.assistant.assistant import Assistant
+from app.assistant.template import Message
 from app.events import Event, Failed, Finished, Ready, Refused, Retuned, Switched
 from app.settings.settings import Settings
-from app.template import Message
 from app.worker import Worker
 from models.stock import Stock
 

@@ -15,12 +15,12 @@ from screenplay import Scripted, rounds, worker_for
 from tiny import tiny_loaded
 
 import models
-from app.assistant import Assistant
+from app.assistant.assistant import Assistant
+from app.assistant.pair import Progress
+from app.assistant.template import Message
 from app.errors import UsageError
 from app.events import Emitted, Event, Failed, Finished, Loading, Ready, Refused, Retuned, Switched, Switching
-from app.pair import Progress
 from app.settings.settings import Settings
-from app.template import Message
 from app.worker import Worker
 from mlx_spec.engine import Engine
 from mlx_spec.errors import PairMismatch, SpecError

@@ -9,6 +9,7 @@ from collections.abc import Generator, Iterator
 import pytest
 from screenplay import PLAIN, SILENT, Scripted, rounds, worker_for
 
+from app.assistant.template import Message
 from app.events import (
     Emitted,
     Event,
@@ -22,7 +23,6 @@ from app.events import (
     Started,
     Warned,
 )
-from app.template import Message
 from app.thinking import Markers
 from app.worker import Worker
 from mlx_spec.errors import PromptTooLong, SpecError

@@ -353,7 +353,7 @@ def test_a_failure_is_a_sentence_and_nothing_half_written(
         raise error
 
     if when == "loading":
-        monkeypatch.setattr("app.assistant.Assistant.load", fail)
+        monkeypatch.setattr("app.assistant.assistant.Assistant.load", fail)
     else:
         assistant.rounds = [error]
     outcome = specchat("ask", "Hi", *output)

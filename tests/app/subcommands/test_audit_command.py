@@ -37,7 +37,7 @@ def shelf(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     monkeypatch.setattr(models, "load", lambda ref, dtype=None, progress=None: loaded[ref])
     # Every token of these prompts is in the tiny vocabulary.
     monkeypatch.setattr(
-        "app.template.Template.tokens",
+        "app.assistant.template.Template.tokens",
         lambda template, messages: [
             3 if c == " " else ord(c) - ord("a") + 4 for c in messages[0].content if c == " " or c.islower()
         ],

@@ -59,7 +59,7 @@ def target(monkeypatch: pytest.MonkeyPatch) -> Any:
     loaded = without_ends(tiny_loaded("llama", vocab=READABLE, seed=6))
     monkeypatch.setattr(models, "load", lambda ref, dtype=None, progress=None: loaded)
     monkeypatch.setattr(
-        "app.template.Template.tokens",
+        "app.assistant.template.Template.tokens",
         lambda self, messages: [
             3 if c == " " else ord(c) - ord("a") + 4 for c in messages[-1].content if c == " " or c.islower()
         ],

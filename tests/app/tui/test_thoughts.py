@@ -6,7 +6,7 @@ from driver import chat
 from screenplay import Scripted, rounds
 from textual.selection import Selection
 
-from app.template import Message
+from app.assistant.template import Message
 from app.thinking import Markers
 from app.tui.transcript import Transcript
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from app.fitting import fit
-from app.template import Message
+from app.assistant.fitting import fit
+from app.assistant.template import Message
 
 
 def render(messages: Sequence[Message]) -> list[int]:

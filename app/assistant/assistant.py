@@ -8,12 +8,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TextIO
 
-from app.fitting import fit
-from app.measurements import Kept, Measurements, of_backend, of_pair
-from app.pair import Pair, Progress, load_pair, pair_with
-from app.prompt_cache import PromptCache
+from app.assistant.fitting import fit
+from app.assistant.measurements import Kept, Measurements, of_backend, of_pair
+from app.assistant.pair import Pair, Progress, load_pair, pair_with
+from app.assistant.prompt_cache import PromptCache
+from app.assistant.template import Message, Template
 from app.settings.settings import Settings
-from app.template import Message, Template
 from app.thinking import Markers
 from mlx_spec.errors import PromptTooLong, SpecError
 from mlx_spec.events import Round

@@ -12,9 +12,9 @@ import pytest
 from tiny import tiny_loaded
 
 import models
-from app.assistant import Assistant
+from app.assistant.assistant import Assistant
+from app.assistant.template import Message, Template
 from app.settings.settings import Settings
-from app.template import Message, Template
 from mlx_spec.errors import PairMismatch, PromptTooLong, SpecError
 from mlx_spec.turns.session import common_prefix
 from models import Loaded, ModelError

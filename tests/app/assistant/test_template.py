@@ -7,7 +7,7 @@ from mlx_lm.tokenizer_utils import BPEStreamingDetokenizer, TokenizerWrapper
 from tiny import CHATML, tiny_tokenizer
 from tokenizers import AddedToken
 
-from app.template import Message, Template
+from app.assistant.template import Message, Template
 from app.thinking import Markers
 
 ASK = [Message("user", "Hello you")]

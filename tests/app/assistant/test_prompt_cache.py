@@ -16,13 +16,13 @@ import pytest
 from tiny import tiny_loaded
 
 import models
-from app.assistant import Assistant
+from app.assistant.assistant import Assistant
+from app.assistant.prompt_cache import PromptCache
+from app.assistant.template import Message
 from app.errors import UsageError
 from app.events import Emitted, Finished
-from app.prompt_cache import PromptCache
 from app.settings.settings import Settings
 from app.subcommands.output import Words
-from app.template import Message
 from app.worker import Worker
 from models import Loaded
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from app import measurements
-from app.measurements import MOST_FILES, Kept, Measurements, of_backend, of_pair
+from app.assistant import measurements
+from app.assistant.measurements import MOST_FILES, Kept, Measurements, of_backend, of_pair
 from models.loaded import Info
 
 INFO = Info("org/model", "model", "llama", 512, 32, "float16", "4-bit", 1000, "abc")

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from app.template import Message
+    from app.assistant.template import Message
 
 STRIDES = 4  # of the context
 
