@@ -9,12 +9,12 @@ from app.assistant.template import Message
 from app.chats.conversation import Conversation
 from app.chats.records import Attachment, ChatMessage, MessageState
 from app.chats.store import new_message_id
-from app.events import Emitted, Event, Failed, Finished, Ready
 from app.files.prompt import prompt_of
 from app.files.search import CopySearch
 from app.reports import Reports
 from app.shelf import Shelf
-from app.worker import Worker
+from app.thread.events import Emitted, Event, Failed, Finished, Ready
+from app.thread.worker import Worker
 
 LAST_COPIES = 2.0  # seconds that the end waits for what the last answer copied
 STATES: dict[str, MessageState] = {"interrupt": "stopped", "length": "cut", "error": "failed"}

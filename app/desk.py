@@ -10,10 +10,10 @@ from dataclasses import replace
 from app.answering import STATES, Answering, Question, conversation_of
 from app.chats.conversation import GOES_ON
 from app.chats.records import ChatInfo
-from app.events import Failed, Finished
 from app.files.tray import Tray
 from app.shelf import Shelf
-from app.worker import Worker
+from app.thread.events import Failed, Finished
+from app.thread.worker import Worker
 from mlx_spec.errors import SpecError
 
 

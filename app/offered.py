@@ -5,8 +5,8 @@ Nothing is asked and nothing waits for it. A machine on which larger models woul
 
 from __future__ import annotations
 
-from app.events import Snapshot
 from app.settings.settings import Settings
+from app.thread.events import Snapshot
 from models import locations
 from models.amount import in_bytes, in_memory
 from models.stock import Stock

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from app.assistant.pair import Progress
     from app.desk import Desk
     from app.settings.settings import Settings
-    from app.worker import Worker
+    from app.thread.worker import Worker
 
 PATIENCE = 1.0  # seconds before a slow end is explained
 LATEST = ""  # in the place of a chat's id
@@ -29,7 +29,7 @@ def open_desk(settings: Settings, chat_id: str | None = None) -> Desk:
     """
     from app.desk import Desk
     from app.shelf import Shelf
-    from app.worker import Worker
+    from app.thread.worker import Worker
     from models import locations
 
     shelf = Shelf(locations.chats_file())
@@ -60,7 +60,7 @@ def close_desk(desk: Desk, *, told: bool = False) -> int:
         The exit code: 0, or that of the failure which left the program without a model.
     """
     from app.errors import tell
-    from app.events import Failed, Warned
+    from app.thread.events import Failed, Warned
 
     _close(desk.worker)
     events = desk.worker.drain()

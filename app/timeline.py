@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from app.events import Snapshot
+from app.thread.events import Snapshot
 from mlx_spec.events import Round
 
 

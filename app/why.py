@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from app.events import Snapshot
+from app.thread.events import Snapshot
 
 _DOING = {
     "off": "It is off: every step is plain decoding's.",

@@ -31,11 +31,11 @@ from app.files.reading import read
 from app.offered import first_time
 from app.settings.settings import Settings
 from app.shelf import Shelf
+from app.thread.worker import Worker
 from app.tui import load
 from app.tui.app import Chat
 from app.tui.chats import Chats
 from app.tui.status import State
-from app.worker import Worker
 from bench.environment import conditions, environment
 from docs.scenes import (
     CHATS,

@@ -29,7 +29,7 @@ from app.desk import Desk
 from app.offered import first_time
 from app.settings.settings import Settings
 from app.shelf import Shelf
-from app.worker import Worker
+from app.thread.worker import Worker
 from mlx_spec.events import Round
 from mlx_spec.metrics import Metrics
 from models import locations

@@ -19,7 +19,7 @@ from app.desk import Desk
 from app.settings.settings import Settings
 from app.shelf import Shelf
 from app.thinking import Markers
-from app.worker import Worker
+from app.thread.worker import Worker
 from mlx_spec.errors import SpecError
 from mlx_spec.events import FinishReason, Round
 from mlx_spec.metrics import Metrics

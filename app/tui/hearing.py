@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from app.events import (
+from app.offered import better_pair
+from app.thread.events import (
     Emitted,
     Event,
     Failed,
@@ -21,7 +22,6 @@ from app.events import (
     Switching,
     Warned,
 )
-from app.offered import better_pair
 from app.tui.stage import Stage
 from app.tui.status import State
 from app.tui.transcript import Notice

@@ -9,8 +9,8 @@ from rich.text import Text
 from app.answering import Question
 from app.desk import Desk
 from app.display import neutralise
-from app.events import Ready, Retuned, Snapshot
 from app.files.tray import told
+from app.thread.events import Ready, Retuned, Snapshot
 from app.tui import origins, verdict
 from app.tui.page import Page
 from app.tui.panel import Insight, Panel

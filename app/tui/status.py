@@ -13,7 +13,7 @@ from textual.reactive import reactive
 from textual.widget import Widget
 
 from app.display import shown
-from app.events import Snapshot
+from app.thread.events import Snapshot
 from app.tui import palette, verdict
 
 

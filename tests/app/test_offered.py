@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from app.events import Snapshot
 from app.offered import better_pair
 from app.settings.settings import Settings
+from app.thread.events import Snapshot
 from mlx_spec.metrics import Metrics
 from models.stock import Stock
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from app.events import Snapshot
+from app.thread.events import Snapshot
 from app.timeline import Timeline, words
 from mlx_spec.events import Round
 from mlx_spec.verdict.diagnose import Verdict

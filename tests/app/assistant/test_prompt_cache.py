@@ -20,10 +20,10 @@ from app.assistant.assistant import Assistant
 from app.assistant.prompt_cache import PromptCache
 from app.assistant.template import Message
 from app.errors import UsageError
-from app.events import Emitted, Finished
 from app.settings.settings import Settings
 from app.subcommands.output import Words
-from app.worker import Worker
+from app.thread.events import Emitted, Finished
+from app.thread.worker import Worker
 from models import Loaded
 
 BOOK = b"the cat and the dog " * 8

@@ -12,7 +12,7 @@ from driver import chat
 from screenplay import PAYING, Scripted, desk_for, rounds, speculative, worker_for
 
 from app.assistant.template import Message
-from app.events import Failed, Ready
+from app.thread.events import Failed, Ready
 from app.tui.app import Chat
 from app.tui.status import State
 from app.tui.transcript import Transcript

@@ -9,7 +9,7 @@ import pytest
 from rich.cells import cell_len
 from screenplay import FACTS, PARKED, PAYING
 
-from app.events import Snapshot
+from app.thread.events import Snapshot
 from app.timeline import Timeline
 from app.tui import plot
 from app.tui.panel import WIDTH, Insight, lines

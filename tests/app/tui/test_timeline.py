@@ -8,7 +8,7 @@ import pytest
 from rich.cells import cell_len
 from textual.app import App
 
-from app.events import Snapshot
+from app.thread.events import Snapshot
 from app.timeline import Timeline
 from app.tui.timeline import TimelineScreen, k_plot, lines, marks, speedup_plot
 from mlx_spec.events import Round

@@ -10,7 +10,8 @@ import pytest
 from screenplay import PLAIN, SILENT, Scripted, rounds, worker_for
 
 from app.assistant.template import Message
-from app.events import (
+from app.thinking import Markers
+from app.thread.events import (
     Emitted,
     Event,
     Failed,
@@ -23,8 +24,7 @@ from app.events import (
     Started,
     Warned,
 )
-from app.thinking import Markers
-from app.worker import Worker
+from app.thread.worker import Worker
 from mlx_spec.errors import PromptTooLong, SpecError
 from mlx_spec.events import Round
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from app.errors import exit_code, sentence
-from app.memory import Memory
 from app.thinking import Markers
+from app.thread.memory import Memory
 from mlx_spec.errors import PromptTooLong, SpecError
 from mlx_spec.events import FinishReason, Round
 from mlx_spec.verdict.diagnose import Verdict

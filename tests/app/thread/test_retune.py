@@ -19,9 +19,20 @@ from app.assistant.assistant import Assistant
 from app.assistant.pair import Progress
 from app.assistant.template import Message
 from app.errors import UsageError
-from app.events import Emitted, Event, Failed, Finished, Loading, Ready, Refused, Retuned, Switched, Switching
 from app.settings.settings import Settings
-from app.worker import Worker
+from app.thread.events import (
+    Emitted,
+    Event,
+    Failed,
+    Finished,
+    Loading,
+    Ready,
+    Refused,
+    Retuned,
+    Switched,
+    Switching,
+)
+from app.thread.worker import Worker
 from mlx_spec.engine import Engine
 from mlx_spec.errors import PairMismatch, SpecError
 from models import Loaded, ModelMissing

@@ -13,9 +13,9 @@ from tiny import save_tiny, tiny_config, tiny_loaded
 
 from app.assistant.assistant import Assistant
 from app.assistant.template import Message
-from app.events import Event, Failed, Finished, Ready, Refused, Retuned, Switched
 from app.settings.settings import Settings
-from app.worker import Worker
+from app.thread.events import Event, Failed, Finished, Ready, Refused, Retuned, Switched
+from app.thread.worker import Worker
 from models.stock import Stock
 
 TARGET, DRAFT = "someone/target", "someone/draft"

@@ -18,7 +18,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from app.errors import INTERRUPTED
-from app.events import (
+from app.settings.config import typed
+from app.thread.events import (
     Emitted,
     Event,
     Failed,
@@ -35,9 +36,8 @@ from app.events import (
     Switching,
     Warned,
 )
-from app.memory import Memory
-from app.requests import Request, Retune, Switch
-from app.settings.config import typed
+from app.thread.memory import Memory
+from app.thread.requests import Request, Retune, Switch
 from mlx_spec.errors import SpecError
 
 if TYPE_CHECKING:
