@@ -11,10 +11,10 @@ from app.errors import UsageError
 from app.files.names import unquoted
 from app.files.tray import told
 from app.handover import bench
-from app.origins import kind, shares
-from app.rounds import words as in_words
-from app.timeline import words
-from app.why import why
+from app.speculation.origins import kind, shares
+from app.speculation.rounds import words as in_words
+from app.speculation.timeline import words
+from app.speculation.why import why
 from mlx_spec.errors import SpecError
 
 ROUNDS = 10  # that are told at once: each takes some lines

@@ -11,7 +11,7 @@ from rich.text import Text
 from app.chats.records import ChatMessage, MessageState, Span
 from app.clipboard import code_blocks
 from app.display import neutralise
-from app.origins import kind, tally
+from app.speculation.origins import kind, tally
 from app.thinking import Markers, Piece, Thinking
 from app.tui.copied import NUMBER, Mark, numbered, sources
 from app.tui.entry import NOTE, Entry, action, decoration, height_of

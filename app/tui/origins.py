@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from rich.style import Style
 from rich.text import Text
 
-from app.origins import MEANINGS, kind
+from app.speculation.origins import MEANINGS, kind
 from app.tui import palette
 from app.tui.rows import Row, wrap
 

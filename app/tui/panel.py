@@ -13,8 +13,8 @@ from textual.reactive import reactive
 from textual.widgets import Static
 
 from app.display import neutralise, shown
+from app.speculation.timeline import Timeline
 from app.thread.events import Snapshot
-from app.timeline import Timeline
 from app.tui import palette, plot, verdict
 from app.tui import timeline as course
 from mlx_spec.verdict.diagnose import Verdict

@@ -8,7 +8,7 @@ from rich.cells import cell_len, set_cell_size
 from rich.style import Style
 from rich.text import Text
 
-from app.rounds import MARKS, MEANINGS, Entry, Fate, Line, law, shown_p, token_lines, visible
+from app.speculation.rounds import MARKS, MEANINGS, Entry, Fate, Line, law, shown_p, token_lines, visible
 from app.tui import palette
 
 _STYLES: dict[Fate, Style] = {

@@ -14,7 +14,7 @@ from textual.screen import ModalScreen
 from textual.widget import Widget
 from textual.widgets import Static
 
-from app.rounds import Entry, RoundLog, brief, headline
+from app.speculation.rounds import Entry, RoundLog, brief, headline
 from app.tui.round import body, glyph
 
 FOLLOW_EVERY = 0.2  # seconds

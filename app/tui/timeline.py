@@ -14,7 +14,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from app.display import neutralise
-from app.timeline import Span, Timeline
+from app.speculation.timeline import Span, Timeline
 from app.tui import palette
 
 FOLLOW_EVERY = 0.5  # seconds

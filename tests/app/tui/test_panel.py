@@ -9,8 +9,8 @@ import pytest
 from rich.cells import cell_len
 from screenplay import FACTS, PARKED, PAYING
 
+from app.speculation.timeline import Timeline
 from app.thread.events import Snapshot
-from app.timeline import Timeline
 from app.tui import plot
 from app.tui.panel import WIDTH, Insight, lines
 from app.tui.status import Facts, State, line

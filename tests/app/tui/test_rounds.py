@@ -11,7 +11,7 @@ from rich.cells import cell_len
 from textual.app import App
 from textual.pilot import Pilot
 
-from app.rounds import RoundLog
+from app.speculation.rounds import RoundLog
 from app.tui.round import body, glyph
 from app.tui.rounds import Rounds, Strip
 from mlx_spec.events import Details, Drafted, Round, Token

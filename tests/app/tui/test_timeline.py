@@ -8,8 +8,8 @@ import pytest
 from rich.cells import cell_len
 from textual.app import App
 
+from app.speculation.timeline import Timeline
 from app.thread.events import Snapshot
-from app.timeline import Timeline
 from app.tui.timeline import TimelineScreen, k_plot, lines, marks, speedup_plot
 from mlx_spec.events import Round
 from mlx_spec.verdict.diagnose import Verdict

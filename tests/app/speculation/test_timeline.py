@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from app.speculation.timeline import Timeline, words
 from app.thread.events import Snapshot
-from app.timeline import Timeline, words
 from mlx_spec.events import Round
 from mlx_spec.verdict.diagnose import Verdict
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 from paced import PARALLEL, SERIAL, Backend, table
 
+from app.speculation.why import why
 from app.thread.events import Snapshot
-from app.why import why
 from mlx_spec.policy.auto import AutoK
 from mlx_spec.policy.controller import FixedK, Off
 from mlx_spec.verdict.diagnose import Diagnosis

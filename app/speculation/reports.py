@@ -8,9 +8,9 @@ from typing import Any
 
 from app.chats.conversation import GOES_ON, Piece
 from app.chats.records import MessageState
-from app.rounds import RoundLog
+from app.speculation.rounds import RoundLog
+from app.speculation.timeline import Timeline
 from app.thread.events import Emitted, Measured, Ready, Retuned, Snapshot, Started
-from app.timeline import Timeline
 
 KEPT = ("tok_s", "ttft_s", "prompt_tokens", "completion_tokens", "acceptance_rate", "acceptance_length")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.rounds import RoundLog, headline, shown_p, token_lines, visible, words
+from app.speculation.rounds import RoundLog, headline, shown_p, token_lines, visible, words
 from mlx_spec.events import Details, Drafted, Round, Token
 
 OVER = Token(7, " over", 0.812)
