@@ -116,7 +116,7 @@ def _accept_any_text() -> None:
 
 
 def _chat(settings: Settings, chat_id: str | None, *, plain: bool) -> int:
-    from app.opening import open_desk
+    from app.desk.opening import open_desk
 
     desk = open_desk(settings, chat_id)
     if plain or _is_dumb():

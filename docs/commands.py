@@ -8,11 +8,11 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from app.commands import COMMANDS, KEYS, key_name
+from app.desk.commands import COMMANDS, KEYS, key_name
 from app.tui.help import GROUPS
 
 PAGE = Path(__file__).parent / "chat.md"
-BETWEEN = re.compile(r"(?<=<!-- from app/commands.py -->\n).*(?=<!-- end -->)", re.DOTALL)
+BETWEEN = re.compile(r"(?<=<!-- from app/desk/commands.py -->\n).*(?=<!-- end -->)", re.DOTALL)
 
 
 def tables() -> str:

@@ -26,11 +26,11 @@ from textual.geometry import Size
 from textual.pilot import Pilot
 
 from app.chats.store import Store
-from app.desk import Desk
+from app.desk.desk import Desk
+from app.desk.offered import first_time
+from app.desk.shelf import Shelf
 from app.files.reading import read
-from app.offered import first_time
 from app.settings.settings import Settings
-from app.shelf import Shelf
 from app.thread.worker import Worker
 from app.tui import load
 from app.tui.app import Chat

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from screenplay import Scripted, desk_for, worker_for
 from textual.pilot import Pilot
 
-from app.offered import first_time
+from app.desk.offered import first_time
 from app.tui.app import Chat
 from app.tui.prompt import Prompt
 from app.tui.status import State

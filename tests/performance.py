@@ -25,10 +25,10 @@ from app.assistant.pair import Progress
 from app.assistant.template import Message
 from app.chats.records import ChatInfo, ChatMessage
 from app.chats.store import Store
-from app.desk import Desk
-from app.offered import first_time
+from app.desk.desk import Desk
+from app.desk.offered import first_time
+from app.desk.shelf import Shelf
 from app.settings.settings import Settings
-from app.shelf import Shelf
 from app.thread.worker import Worker
 from mlx_spec.events import Round
 from mlx_spec.metrics import Metrics

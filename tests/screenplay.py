@@ -15,9 +15,9 @@ from typing import Any
 from app.assistant.assistant import PromptProgress
 from app.assistant.pair import Progress
 from app.assistant.template import Message
-from app.desk import Desk
+from app.desk.desk import Desk
+from app.desk.shelf import Shelf
 from app.settings.settings import Settings
-from app.shelf import Shelf
 from app.thinking import Markers
 from app.thread.worker import Worker
 from mlx_spec.errors import SpecError

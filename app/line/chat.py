@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable, Sequence
 
 from app.chats.records import ChatMessage, MessageState
-from app.commands import Call, read
-from app.desk import Desk
+from app.desk.commands import Call, read
+from app.desk.desk import Desk
 from app.errors import sentence
 from app.line.calls import Calls
 from app.line.hearing import MODEL, YOU, Hearing

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from itertools import groupby
 
-from app.desk import Desk, Question
+from app.desk.desk import Desk, Question
 from app.files.sources import source
 from app.line.voice import Voice
 from app.thinking import Markers, Thinking

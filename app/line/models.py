@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from app.offered import first_time
+from app.desk.offered import first_time
 from app.settings.settings import Settings
 from models.amount import in_bytes, in_memory
 from models.installed import Installed

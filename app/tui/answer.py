@@ -9,7 +9,7 @@ from dataclasses import replace
 from rich.text import Text
 
 from app.chats.records import ChatMessage, MessageState, Span
-from app.clipboard import code_blocks
+from app.desk.clipboard import code_blocks
 from app.display import neutralise
 from app.speculation.origins import kind, tally
 from app.thinking import Markers, Piece, Thinking

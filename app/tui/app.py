@@ -13,8 +13,8 @@ from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Horizontal
 
-from app.commands import BY_NAME, COMMANDS, Call, read
-from app.desk import Desk
+from app.desk.commands import BY_NAME, COMMANDS, Call, read
+from app.desk.desk import Desk
 from app.files.completion import paths
 from app.tui.calls import Calls
 from app.tui.hearing import Hearing

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from app.commands import BY_NAME, key_name, matching
+from app.desk.commands import BY_NAME, key_name, matching
 from app.tui.menu import Item
 
 Source = Callable[[str], Sequence[str]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from app.offered import better_pair
+from app.desk.offered import better_pair
 from app.thread.events import (
     Emitted,
     Event,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from app.commands import COMMANDS, GROUPS, KEYS, Command, Key, key_name, matching
+from app.desk.commands import COMMANDS, GROUPS, KEYS, Command, Key, key_name, matching
 from app.tui.menu import Item
 from app.tui.sheet import Sheet
 

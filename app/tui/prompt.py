@@ -14,7 +14,7 @@ from textual.strip import Strip
 from textual.widgets import TextArea
 from textual.widgets.text_area import Edit, EditResult, Location
 
-from app.commands import BY_NAME, key_name
+from app.desk.commands import BY_NAME, key_name
 from app.display import neutralise
 from app.tui import completion
 from app.tui.chips import ChipArea

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from rich.text import Text
 
-from app.answering import Question
-from app.desk import Desk
+from app.desk.answering import Question
+from app.desk.desk import Desk
 from app.display import neutralise
 from app.files.tray import told
 from app.thread.events import Ready, Retuned, Snapshot

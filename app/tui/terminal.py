@@ -11,7 +11,7 @@ from textual.app import App
 from textual.filter import LineFilter
 from textual.keys import Keys
 
-from app import clipboard
+from app.desk import clipboard
 from app.settings.settings import THEMES
 from app.tui import attention, themes
 from models import locations

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from showing import showing
 
-from app.commands import BY_NAME, COMMANDS, GROUPS, KEYS, key_name
+from app.desk.commands import BY_NAME, COMMANDS, GROUPS, KEYS, key_name
 from app.tui.help import Help, Palette
 
 

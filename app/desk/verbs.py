@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 
-from app import chat_verbs
-from app.desk import Desk
+from app.desk import chat_verbs
+from app.desk.desk import Desk
+from app.desk.handover import bench
 from app.errors import UsageError
 from app.files.names import unquoted
 from app.files.tray import told
-from app.handover import bench
 from app.speculation.origins import kind, shares
 from app.speculation.rounds import words as in_words
 from app.speculation.timeline import words

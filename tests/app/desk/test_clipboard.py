@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from app.clipboard import code_blocks, copy, pick
+from app.desk.clipboard import code_blocks, copy, pick
 from app.errors import UsageError
 
 ANSWER = """Two ways:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from app.assistant.assistant import Assistant
     from app.assistant.pair import Progress
-    from app.desk import Desk
+    from app.desk.desk import Desk
     from app.settings.settings import Settings
     from app.thread.worker import Worker
 
@@ -27,8 +27,8 @@ def open_desk(settings: Settings, chat_id: str | None = None) -> Desk:
     Raises:
         StoreError: there is no such chat, or it cannot be read.
     """
-    from app.desk import Desk
-    from app.shelf import Shelf
+    from app.desk.desk import Desk
+    from app.desk.shelf import Shelf
     from app.thread.worker import Worker
     from models import locations
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.commands import BY_NAME, COMMANDS, KEYS, Call, key_name, matching, parse, read
+from app.desk.commands import BY_NAME, COMMANDS, KEYS, Call, key_name, matching, parse, read
 from app.errors import UsageError
 
 

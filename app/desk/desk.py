@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from app.answering import STATES, Answering, Question, conversation_of
 from app.chats.conversation import GOES_ON
 from app.chats.records import ChatInfo
+from app.desk.answering import STATES, Answering, Question, conversation_of
+from app.desk.shelf import Shelf
 from app.files.tray import Tray
-from app.shelf import Shelf
 from app.thread.events import Failed, Finished
 from app.thread.worker import Worker
 from mlx_spec.errors import SpecError

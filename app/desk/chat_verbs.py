@@ -10,9 +10,9 @@ from app.chats import imports
 from app.chats.export import as_markdown, as_object
 from app.chats.listed import in_line
 from app.chats.records import ChatInfo
-from app.desk import Desk
+from app.desk.desk import Desk
+from app.desk.shelf import Shelf
 from app.files.names import path_of, unquoted
-from app.shelf import Shelf
 from mlx_spec.errors import SpecError
 
 

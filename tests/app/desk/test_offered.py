@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from app.offered import better_pair
+from app.desk.offered import better_pair
 from app.settings.settings import Settings
 from app.thread.events import Snapshot
 from mlx_spec.metrics import Metrics

@@ -7,7 +7,7 @@ import sys
 from typing import Any
 
 from app.cli import _parser, _split
-from app.handover import bench as handover
+from app.desk.handover import bench as handover
 from app.settings import config
 from app.settings.options import Option
 from app.settings.settings import Settings
