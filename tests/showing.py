@@ -16,7 +16,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from app.tui.prompt import Prompt
-from app.tui.terminal import TerminalApp
+from app.tui.terminal.terminal import TerminalApp
 
 
 class Bare(TerminalApp):

@@ -15,7 +15,7 @@ from rich.text import Text
 
 from app.chats.records import Span
 from app.files.sources import source
-from app.tui import palette
+from app.tui.terminal import palette
 
 COPIED = Style(underline=True)
 NUMBER = Style(color=palette.ACCENT, bold=True, meta={"aside": True})  # no part of a copy

@@ -14,9 +14,9 @@ from textual.scroll_view import ScrollView
 from textual.selection import Selection
 from textual.strip import Strip
 
-from app.tui import palette
 from app.tui.entry import Entry, action
 from app.tui.rows import Row
+from app.tui.terminal import palette
 from app.tui.window import Window
 
 WIDEST = 112  # cells of text

@@ -16,7 +16,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from app.display import neutralise
-from app.tui import palette
+from app.tui.terminal import palette
 
 MARK = "› "
 GAP = "  "

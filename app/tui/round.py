@@ -9,7 +9,7 @@ from rich.style import Style
 from rich.text import Text
 
 from app.speculation.rounds import MARKS, MEANINGS, Entry, Fate, Line, law, shown_p, token_lines, visible
-from app.tui import palette
+from app.tui.terminal import palette
 
 _STYLES: dict[Fate, Style] = {
     "accepted": Style(color=palette.GOOD, underline=True),

@@ -13,8 +13,8 @@ from rich.text import Text
 from rich.theme import Theme
 from textual.strip import Strip
 
-from app.tui import palette
 from app.tui.copied import COPIED, NUMBER
+from app.tui.terminal import palette
 
 TAB = 4  # cells
 MARGIN = 2  # cells left and right of code

@@ -8,7 +8,7 @@ from textual.reactive import reactive
 from textual.widget import Widget
 
 from app.display import neutralise
-from app.tui import palette
+from app.tui.terminal import palette
 
 MOST = 4  # lines
 

@@ -17,7 +17,7 @@ from app.tui.panel import Insight, Panel
 from app.tui.prompt import Prompt
 from app.tui.slip import Slip
 from app.tui.status import Facts, Sentence, State, StatusLine
-from app.tui.terminal import TerminalApp
+from app.tui.terminal.terminal import TerminalApp
 from app.tui.transcript import Notice, Transcript
 from app.tui.verdict import Banner
 from mlx_spec.errors import SpecError

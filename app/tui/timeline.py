@@ -15,7 +15,7 @@ from textual.widgets import Static
 
 from app.display import neutralise
 from app.speculation.timeline import Span, Timeline
-from app.tui import palette
+from app.tui.terminal import palette
 
 FOLLOW_EVERY = 0.5  # seconds
 AXIS = 6  # cells before a plot

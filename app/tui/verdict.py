@@ -9,7 +9,7 @@ from textual.reactive import reactive
 from textual.widget import Widget
 
 from app.display import neutralise
-from app.tui import palette
+from app.tui.terminal import palette
 from mlx_spec.verdict.diagnose import Verdict
 
 # Symbol, words, colour by kind. No two kinds share a symbol, so that none depends on its colour.

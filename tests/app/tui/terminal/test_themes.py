@@ -13,11 +13,11 @@ from rich.style import Style
 from showing import Person, showing
 
 from app.settings.settings import THEMES
-from app.tui import palette, themes
 from app.tui.help import Help
-from app.tui.palette import DARK, PALETTES, contrast
 from app.tui.prompt import Prompt
-from app.tui.terminal import keep_theme, kept_theme
+from app.tui.terminal import palette, themes
+from app.tui.terminal.palette import DARK, PALETTES, contrast
+from app.tui.terminal.terminal import keep_theme, kept_theme
 
 COLOURED = [name for name in THEMES if name != "terminal"]
 LINES = set("─│╭╮╰╯▁▂▃▄▅▆▇█▔▕▏ ")

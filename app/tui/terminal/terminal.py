@@ -13,7 +13,7 @@ from textual.keys import Keys
 
 from app.desk import clipboard
 from app.settings.settings import THEMES
-from app.tui import attention, themes
+from app.tui.terminal import attention, themes
 from models import locations
 
 # Alt+Enter, and Shift+Enter as many set their terminal up: Textual takes these for a plain Enter.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.tui.attention import LONG, signal
+from app.tui.terminal.attention import LONG, signal
 
 WORDS = "specchat: the answer is complete"
 

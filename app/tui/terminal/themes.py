@@ -12,7 +12,7 @@ from textual.color import Color
 from textual.filter import LineFilter
 from textual.theme import Theme
 
-from app.tui.palette import DARK, PALETTES, Colours
+from app.tui.terminal.palette import DARK, PALETTES, Colours
 
 DEFAULT = "dark"
 _HUSHED = ("muted", "faint")  # dim, where a theme has no colour of its own for them
