@@ -15,8 +15,8 @@ from textual.selection import Selection
 from textual.strip import Strip
 
 from app.tui.entry import Entry, action
-from app.tui.rows import Row
 from app.tui.terminal import palette
+from app.tui.text.rows import Row
 from app.tui.window import Window
 
 WIDEST = 112  # cells of text

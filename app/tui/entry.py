@@ -11,8 +11,8 @@ from textual.strip import Strip
 
 from app.chats.records import Attachment
 from app.display import neutralise
-from app.tui.rows import BLANK, Row, wrap
 from app.tui.terminal import palette
+from app.tui.text.rows import BLANK, Row, wrap
 
 NOTE = Style(color=palette.MUTED)
 _ARROW = Style(color=palette.ACCENT, bold=True)

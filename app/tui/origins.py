@@ -8,8 +8,8 @@ from rich.style import Style
 from rich.text import Text
 
 from app.speculation.origins import MEANINGS, kind
-from app.tui.rows import Row, wrap
 from app.tui.terminal import palette
+from app.tui.text.rows import Row, wrap
 
 STYLES = {
     "draft": Style(color=palette.ACCENT, underline=True),

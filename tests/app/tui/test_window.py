@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.tui.entry import Entry
-from app.tui.rows import BLANK, Row
+from app.tui.text.rows import BLANK, Row
 from app.tui.window import Window
 
 

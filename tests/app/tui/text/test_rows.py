@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.text import Text
 
-from app.tui.blocks import Block
-from app.tui.markdown import CODE, render
-from app.tui.reading import Reading
-from app.tui.rows import fold, wrap
+from app.tui.text.blocks import Block
+from app.tui.text.markdown import CODE, render
+from app.tui.text.reading import Reading
+from app.tui.text.rows import fold, wrap
 
 
 def text_of(block: Block, width: int = 60) -> str:

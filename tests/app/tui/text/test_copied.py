@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from app.chats.records import Span
 from app.thinking import Markers
 from app.tui.answer import Answer
-from app.tui.rows import Row
+from app.tui.text.rows import Row
 from mlx_spec.events import Round
 
 SHA = "1a2b3c4d5e6f" + "0" * 52

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from rich.text import Text
 
-from app.tui import markdown
-from app.tui.blocks import Blocks
-from app.tui.copied import Mark
-from app.tui.rows import BLANK, Row, wrap
+from app.tui.text import markdown
+from app.tui.text.blocks import Blocks
+from app.tui.text.copied import Mark
+from app.tui.text.rows import BLANK, Row, wrap
 
 
 class Reading:

@@ -32,10 +32,10 @@ from rich.style import Style
 from rich.syntax import ANSISyntaxTheme, Syntax
 from rich.text import Text
 
-from app.tui.blocks import Block
-from app.tui.copied import Mark, mark_text, mark_tokens
-from app.tui.rows import Row, fold, lay_out, straight, wrap
 from app.tui.terminal import palette
+from app.tui.text.blocks import Block
+from app.tui.text.copied import Mark, mark_text, mark_tokens
+from app.tui.text.rows import Row, fold, lay_out, straight, wrap
 
 CODE = Style(color=palette.INK, bgcolor=palette.RAISED)
 LABEL = Style(color=palette.MUTED, bgcolor=palette.RAISED)

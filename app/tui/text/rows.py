@@ -13,8 +13,8 @@ from rich.text import Text
 from rich.theme import Theme
 from textual.strip import Strip
 
-from app.tui.copied import COPIED, NUMBER
 from app.tui.terminal import palette
+from app.tui.text.copied import COPIED, NUMBER
 
 TAB = 4  # cells
 MARGIN = 2  # cells left and right of code

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.tui.blocks import Block, Blocks
+from app.tui.text.blocks import Block, Blocks
 
 
 def blocks(text: str, size: int = 1) -> list[Block]:
