@@ -13,7 +13,7 @@ from app.desk.offered import first_time
 from app.tui.app import Chat
 from app.tui.prompt import Prompt
 from app.tui.status import State
-from app.tui.transcript import Transcript
+from app.tui.transcript.transcript import Transcript
 
 
 class Driver:

@@ -21,7 +21,7 @@ from app.tui.hearing import Hearing
 from app.tui.prompt import Prompt
 from app.tui.stage import Stage
 from app.tui.terminal.terminal import TerminalApp
-from app.tui.transcript import Transcript
+from app.tui.transcript.transcript import Transcript
 from mlx_spec.errors import SpecError
 from models.stock import Stock
 

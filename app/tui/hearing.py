@@ -24,7 +24,7 @@ from app.thread.events import (
 )
 from app.tui.stage import Stage
 from app.tui.status import State
-from app.tui.transcript import Notice
+from app.tui.transcript.transcript import Notice
 from models.stock import Stock
 
 ENDINGS = {

@@ -11,14 +11,15 @@ from app.desk.desk import Desk
 from app.display import neutralise
 from app.files.tray import told
 from app.thread.events import Ready, Retuned, Snapshot
-from app.tui import origins, verdict
+from app.tui import verdict
 from app.tui.page import Page
 from app.tui.panel import Insight, Panel
 from app.tui.prompt import Prompt
 from app.tui.slip import Slip
 from app.tui.status import Facts, Sentence, State, StatusLine
 from app.tui.terminal.terminal import TerminalApp
-from app.tui.transcript import Notice, Transcript
+from app.tui.transcript import origins
+from app.tui.transcript.transcript import Notice, Transcript
 from app.tui.verdict import Banner
 from mlx_spec.errors import SpecError
 

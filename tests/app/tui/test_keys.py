@@ -12,7 +12,7 @@ from textual import events
 from textual.selection import Selection
 
 from app.tui.status import State
-from app.tui.transcript import Transcript
+from app.tui.transcript.transcript import Transcript
 
 
 async def test_enter_sends_and_other_keys_break_the_line() -> None:

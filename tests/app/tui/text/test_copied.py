@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from app.chats.records import Span
 from app.thinking import Markers
-from app.tui.answer import Answer
 from app.tui.text.rows import Row
+from app.tui.transcript.answer import Answer
 from mlx_spec.events import Round
 
 SHA = "1a2b3c4d5e6f" + "0" * 52

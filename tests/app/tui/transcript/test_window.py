@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.tui.entry import Entry
 from app.tui.text.rows import BLANK, Row
-from app.tui.window import Window
+from app.tui.transcript.entry import Entry
+from app.tui.transcript.window import Window
 
 
 class Block(Entry):

@@ -12,7 +12,7 @@ from textual.pilot import Pilot
 from textual.selection import Selection
 
 from app.chats.records import Attachment, ChatMessage, MessageState
-from app.tui.transcript import Answer, Notice, Transcript
+from app.tui.transcript.transcript import Answer, Notice, Transcript
 from mlx_spec.events import Round
 
 ANSWER = "Answer {i} begins.\n\n```python\nx = {i}\n```\n\n" + "And it goes on for a while. " * 12

@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Iterable
 from itertools import accumulate
 
-from app.tui.entry import Entry
+from app.tui.transcript.entry import Entry
 
 
 class Column:

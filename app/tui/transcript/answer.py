@@ -13,12 +13,12 @@ from app.desk.clipboard import code_blocks
 from app.display import neutralise
 from app.speculation.origins import kind, tally
 from app.thinking import Markers, Piece, Thinking
-from app.tui.entry import NOTE, Entry, action, decoration, height_of
-from app.tui.origins import Origins
-from app.tui.tape import Tape
 from app.tui.text.copied import NUMBER, Mark, numbered, sources
 from app.tui.text.reading import Reading
 from app.tui.text.rows import BLANK, Row, wrap
+from app.tui.transcript.entry import NOTE, Entry, action, decoration, height_of
+from app.tui.transcript.origins import Origins
+from app.tui.transcript.tape import Tape
 from mlx_spec.events import Round
 
 ENDINGS: dict[MessageState, str] = {

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from app.tui.column import Column
-from app.tui.entry import Entry
+from app.tui.transcript.column import Column
+from app.tui.transcript.entry import Entry
 
 NEAR = 1  # views above and below that are laid out ahead
 KEPT = 8  # views above and below whose rows are kept

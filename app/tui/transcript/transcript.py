@@ -15,9 +15,9 @@ from textual.message import Message
 
 from app.chats.records import Attachment, ChatMessage
 from app.thinking import Markers
-from app.tui.answer import Answer
-from app.tui.entries import Entries
-from app.tui.entry import Entry, Notice, Question, Welcome
+from app.tui.transcript.answer import Answer
+from app.tui.transcript.entries import Entries
+from app.tui.transcript.entry import Entry, Notice, Question, Welcome
 
 __all__ = ["Answer", "Notice", "Question", "Transcript"]
 

@@ -14,10 +14,10 @@ from textual.scroll_view import ScrollView
 from textual.selection import Selection
 from textual.strip import Strip
 
-from app.tui.entry import Entry, action
 from app.tui.terminal import palette
 from app.tui.text.rows import Row
-from app.tui.window import Window
+from app.tui.transcript.entry import Entry, action
+from app.tui.transcript.window import Window
 
 WIDEST = 112  # cells of text
 LEFT = 2  # cells before it
