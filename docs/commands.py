@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 
 from app.desk.commands import COMMANDS, KEYS, key_name
-from app.tui.help import GROUPS
+from app.tui.sheets.help import GROUPS
 
 PAGE = Path(__file__).parent / "chat.md"
 BETWEEN = re.compile(r"(?<=<!-- from app/desk/commands.py -->\n).*(?=<!-- end -->)", re.DOTALL)

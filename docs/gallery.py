@@ -34,7 +34,7 @@ from app.settings.settings import Settings
 from app.thread.worker import Worker
 from app.tui import load
 from app.tui.app import Chat
-from app.tui.chats import Chats
+from app.tui.sheets.chats import Chats
 from app.tui.status import State
 from bench.environment import conditions, environment
 from docs.scenes import (

@@ -12,10 +12,10 @@ from app.desk.commands import BY_NAME, Call, Command
 from app.desk.handover import bench
 from app.desk.verbs import VERBS, question_number
 from app.tui.away import hand_over
-from app.tui.chats import Chats, Place
-from app.tui.help import Help, Palette
-from app.tui.models import Models, Pick
 from app.tui.rounds import Rounds
+from app.tui.sheets.chats import Chats, Place
+from app.tui.sheets.help import Help, Palette
+from app.tui.sheets.models import Models, Pick
 from app.tui.timeline import TimelineScreen
 from mlx_spec.errors import SpecError
 

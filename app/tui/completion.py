@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from app.desk.commands import BY_NAME, key_name, matching
-from app.tui.menu import Item
+from app.tui.sheets.menu import Item
 
 Source = Callable[[str], Sequence[str]]
 """What may take the place of what is written so far, which may begin with a quote."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from app.tui.completion import NOTHING, Completion
-from app.tui.menu import Menu
+from app.tui.sheets.menu import Menu
 
 ROWS = 8
 

@@ -13,8 +13,8 @@ from rich.style import Style
 from showing import Person, showing
 
 from app.settings.settings import THEMES
-from app.tui.help import Help
 from app.tui.prompt import Prompt
+from app.tui.sheets.help import Help
 from app.tui.terminal import palette, themes
 from app.tui.terminal.palette import DARK, PALETTES, contrast
 from app.tui.terminal.terminal import keep_theme, kept_theme

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from app.settings.settings import Settings
-from app.tui.asking import Asking
-from app.tui.menu import Item
-from app.tui.question import Answer, Question
+from app.tui.sheets.asking import Asking
+from app.tui.sheets.menu import Item
+from app.tui.sheets.question import Answer, Question
 from models.installed import Installed
 from models.sources import Source
 from models.stock import Stock

@@ -6,7 +6,7 @@ import pytest
 from showing import showing
 
 from app.desk.commands import BY_NAME, COMMANDS, GROUPS, KEYS, key_name
-from app.tui.help import Help, Palette
+from app.tui.sheets.help import Help, Palette
 
 
 async def test_typing_finds_and_enter_runs() -> None:

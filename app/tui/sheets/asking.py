@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from textual.message import Message
 
 from app.errors import sentence
-from app.tui.sheet import Sheet
+from app.tui.sheets.sheet import Sheet
 
 Result = TypeVar("Result")
 

@@ -11,7 +11,7 @@ import pytest
 from showing import Person, showing
 
 from app.settings.settings import Settings
-from app.tui.models import Models, Pick
+from app.tui.sheets.models import Models, Pick
 from models import stock
 from models.errors import ModelError, ModelMissing
 from models.installed import Installed

@@ -13,8 +13,8 @@ from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
-from app.tui.menu import Item, Menu
-from app.tui.sheet import Sheet
+from app.tui.sheets.menu import Item, Menu
+from app.tui.sheets.sheet import Sheet
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from app.errors import sentence
 from app.settings.settings import Settings
-from app.tui.asking import Asking
-from app.tui.menu import Item
-from app.tui.question import Answer, Question
-from app.tui.sources import Sources
+from app.tui.sheets.asking import Asking
+from app.tui.sheets.menu import Item
+from app.tui.sheets.question import Answer, Question
+from app.tui.sheets.sources import Sources
 from mlx_spec.errors import SpecError
 from models.amount import in_bytes, in_memory
 from models.errors import ModelError

@@ -14,7 +14,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
 from app.display import neutralise
-from app.tui.menu import Item, Menu
+from app.tui.sheets.menu import Item, Menu
 
 Result = TypeVar("Result")
 

@@ -9,7 +9,7 @@ import pytest
 from showing import Person, showing
 
 from app.chats.records import ChatInfo
-from app.tui.chats import SEARCH_AFTER, Chats, Place
+from app.tui.sheets.chats import SEARCH_AFTER, Chats, Place
 from mlx_spec.errors import SpecError
 
 NOW = datetime(2026, 11, 29, 15, 30)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from app.desk.commands import COMMANDS, GROUPS, KEYS, Command, Key, key_name, matching
-from app.tui.menu import Item
-from app.tui.sheet import Sheet
+from app.tui.sheets.menu import Item
+from app.tui.sheets.sheet import Sheet
 
 
 class Palette(Sheet[Command]):

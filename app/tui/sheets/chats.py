@@ -14,8 +14,8 @@ from textual.widgets import Input
 
 from app.chats.records import ChatInfo
 from app.errors import sentence
-from app.tui.menu import Item
-from app.tui.sheet import Sheet
+from app.tui.sheets.menu import Item
+from app.tui.sheets.sheet import Sheet
 from mlx_spec.errors import SpecError
 
 SEARCH_AFTER = 0.1  # seconds without a key
