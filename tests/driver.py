@@ -11,7 +11,7 @@ from textual.pilot import Pilot
 
 from app.desk.offered import first_time
 from app.tui.app import Chat
-from app.tui.prompt import Prompt
+from app.tui.prompt.prompt import Prompt
 from app.tui.status import State
 from app.tui.transcript.transcript import Transcript
 

@@ -18,7 +18,7 @@ from app.desk.desk import Desk
 from app.files.completion import paths
 from app.tui.calls import Calls
 from app.tui.hearing import Hearing
-from app.tui.prompt import Prompt
+from app.tui.prompt.prompt import Prompt
 from app.tui.stage import Stage
 from app.tui.terminal.terminal import TerminalApp
 from app.tui.transcript.transcript import Transcript

@@ -14,8 +14,8 @@ from app.thread.events import Ready, Retuned, Snapshot
 from app.tui import verdict
 from app.tui.page import Page
 from app.tui.panel import Insight, Panel
-from app.tui.prompt import Prompt
-from app.tui.slip import Slip
+from app.tui.prompt.prompt import Prompt
+from app.tui.prompt.slip import Slip
 from app.tui.status import Facts, Sentence, State, StatusLine
 from app.tui.terminal.terminal import TerminalApp
 from app.tui.transcript import origins

@@ -13,7 +13,7 @@ from rich.style import Style
 from showing import Person, showing
 
 from app.settings.settings import THEMES
-from app.tui.prompt import Prompt
+from app.tui.prompt.prompt import Prompt
 from app.tui.sheets.help import Help
 from app.tui.terminal import palette, themes
 from app.tui.terminal.palette import DARK, PALETTES, contrast

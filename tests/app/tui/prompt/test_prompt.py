@@ -9,10 +9,10 @@ from showing import showing
 from textual import events
 from textual._xterm_parser import XTermParser
 
-from app.tui.completion import at
-from app.tui.pastes import Pastes
-from app.tui.prompt import NEWLINE, Prompt
-from app.tui.recall import Recall
+from app.tui.prompt.completion import at
+from app.tui.prompt.pastes import Pastes
+from app.tui.prompt.prompt import NEWLINE, Prompt
+from app.tui.prompt.recall import Recall
 
 LONG = "\n".join(f"line {n}" for n in range(312))
 CHIP = "[pasted 312 lines]"

@@ -16,11 +16,11 @@ from textual.widgets.text_area import Edit, EditResult, Location
 
 from app.desk.commands import BY_NAME, key_name
 from app.display import neutralise
-from app.tui import completion
-from app.tui.chips import ChipArea
-from app.tui.completion import Source
-from app.tui.popup import Popup
-from app.tui.recall import Recall
+from app.tui.prompt import completion
+from app.tui.prompt.chips import ChipArea
+from app.tui.prompt.completion import Source
+from app.tui.prompt.popup import Popup
+from app.tui.prompt.recall import Recall
 
 ROWS = 8  # that it grows to
 # The last is how Textual names what tmux and xterm may send for Shift+Enter.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from app.tui.completion import NOTHING, Completion
+from app.tui.prompt.completion import NOTHING, Completion
 from app.tui.sheets.menu import Menu
 
 ROWS = 8

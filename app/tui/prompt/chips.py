@@ -12,7 +12,7 @@ from textual.widgets import TextArea
 from textual.widgets.text_area import Edit, EditResult
 
 from app.display import neutralise
-from app.tui.pastes import Pastes
+from app.tui.prompt.pastes import Pastes
 from app.tui.terminal import palette
 
 CHIP = Style(color=palette.ACCENT, bgcolor=palette.RAISED, italic=True)
