@@ -12,11 +12,11 @@ from app.desk.commands import BY_NAME, Call, Command
 from app.desk.handover import bench
 from app.desk.verbs import VERBS, question_number
 from app.tui.away import hand_over
-from app.tui.rounds import Rounds
 from app.tui.sheets.chats import Chats, Place
 from app.tui.sheets.help import Help, Palette
 from app.tui.sheets.models import Models, Pick
-from app.tui.timeline import TimelineScreen
+from app.tui.speculation.rounds import Rounds
+from app.tui.speculation.timeline import TimelineScreen
 from mlx_spec.errors import SpecError
 
 if TYPE_CHECKING:

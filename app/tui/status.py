@@ -14,7 +14,7 @@ from textual.widget import Widget
 
 from app.display import shown
 from app.thread.events import Snapshot
-from app.tui import verdict
+from app.tui.speculation import verdict
 from app.tui.terminal import palette
 
 

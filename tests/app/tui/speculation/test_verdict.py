@@ -6,8 +6,8 @@ import pytest
 from driver import chat
 from screenplay import PARKED, PAYING, Scripted, rounds
 
-from app.tui.panel import Panel
-from app.tui.verdict import Banner
+from app.tui.speculation.panel import Panel
+from app.tui.speculation.verdict import Banner
 from mlx_spec.errors import SpecError
 from mlx_spec.metrics import Metrics
 from mlx_spec.verdict.diagnose import Verdict

@@ -12,8 +12,8 @@ from textual.app import App
 from textual.pilot import Pilot
 
 from app.speculation.rounds import RoundLog
-from app.tui.round import body, glyph
-from app.tui.rounds import Rounds, Strip
+from app.tui.speculation.round import body, glyph
+from app.tui.speculation.rounds import Rounds, Strip
 from mlx_spec.events import Details, Drafted, Round, Token
 
 OVER = Token(7, " over", 0.812)

@@ -11,10 +11,10 @@ from screenplay import FACTS, PARKED, PAYING
 
 from app.speculation.timeline import Timeline
 from app.thread.events import Snapshot
-from app.tui import plot
-from app.tui.panel import WIDTH, Insight, lines
+from app.tui.speculation import plot
+from app.tui.speculation.panel import WIDTH, Insight, lines
+from app.tui.speculation.verdict import loud, quiet, tags
 from app.tui.status import Facts, State, line
-from app.tui.verdict import loud, quiet, tags
 from mlx_spec.events import Round
 from mlx_spec.verdict.diagnose import Verdict
 

@@ -10,7 +10,7 @@ from textual.app import App
 
 from app.speculation.timeline import Timeline
 from app.thread.events import Snapshot
-from app.tui.timeline import TimelineScreen, k_plot, lines, marks, speedup_plot
+from app.tui.speculation.timeline import TimelineScreen, k_plot, lines, marks, speedup_plot
 from mlx_spec.events import Round
 from mlx_spec.verdict.diagnose import Verdict
 

@@ -15,8 +15,8 @@ from textual.widgets import Static
 from app.display import neutralise, shown
 from app.speculation.timeline import Timeline
 from app.thread.events import Snapshot
-from app.tui import plot, verdict
-from app.tui import timeline as course
+from app.tui.speculation import plot, verdict
+from app.tui.speculation import timeline as course
 from app.tui.terminal import palette
 from mlx_spec.verdict.diagnose import Verdict
 

@@ -15,7 +15,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from app.speculation.rounds import Entry, RoundLog, brief, headline
-from app.tui.round import body, glyph
+from app.tui.speculation.round import body, glyph
 
 FOLLOW_EVERY = 0.2  # seconds
 _ROOMY, _TALL = 40, 12  # cells and lines from which there is room for a sentence, and for the keys
