@@ -87,6 +87,6 @@ async def chat(
     finally:
         app.stock.close()
         desk.worker.close()
-        assert not desk.worker.alive
+        assert not desk.worker._thread.is_alive()
         desk.wind_up(desk.worker.drain())
         assert (desk.shelf.close() is None) == saved

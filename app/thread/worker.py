@@ -163,11 +163,6 @@ class Worker:
         """Another worker that will load what this one had; for when this one is closed."""
         return Worker(self._load, self._settings)
 
-    @property
-    def alive(self) -> bool:
-        """The thread runs."""
-        return self._thread.is_alive()
-
     def _run(self) -> None:
         try:
             if (failed := self._open(self._settings)) is not None and not self._closing.is_set():

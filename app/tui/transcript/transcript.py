@@ -105,15 +105,6 @@ class Transcript(Entries):
         self.to_end()
         return answer
 
-    def break_off(self, answer: Answer) -> None:
-        """Keep what the last answer said; if that is nothing, it goes, and its question with it."""
-        if answer.text:
-            answer.finish("■ broken off")
-            return
-        asked = [entry for entry in self.messages if isinstance(entry, Question)]
-        self.take_out(answer)
-        self.take_out(asked[-1])
-
     def notify_reader(self, notice: Notice, before: Answer | None = None) -> None:
         """Add a notice at the end, or before an answer."""
         self.insert(notice, before)

@@ -228,7 +228,7 @@ def test_close_ends_a_switch(started: list[Worker]) -> None:
     worker.switch(replace(worker.settings, model="slow"))
     take(worker, Loading)
     worker.close()
-    assert not worker.alive
+    assert not worker._thread.is_alive()
     assert not any(isinstance(event, Ready | Failed) for event in worker.drain())
 
 

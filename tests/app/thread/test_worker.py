@@ -51,7 +51,7 @@ def started() -> Iterator[list[Worker]]:
     yield workers
     for worker in workers:
         worker.close()
-        assert not worker.alive
+        assert not worker._thread.is_alive()
 
 
 def start(
@@ -206,7 +206,7 @@ def test_close_ends_loading_at_its_next_word(started: list[Worker]) -> None:
     worker = start(Scripted(), started, hold=threading.Event())
     take(worker, Loading)
     worker.close()
-    assert not worker.alive
+    assert not worker._thread.is_alive()
     assert not any(isinstance(event, Ready | Failed) for event in worker.events)
 
 
@@ -216,7 +216,7 @@ def test_close_ends_an_answer_that_runs(started: list[Worker]) -> None:
     worker.answer(ASK)
     take(worker, Emitted)
     worker.close()
-    assert not worker.alive
+    assert not worker._thread.is_alive()
     assert assistant.closed == 1
 
 
@@ -224,7 +224,7 @@ def test_close_may_come_twice_and_before_the_start() -> None:
     worker = worker_for(Scripted())
     worker.close()
     worker.close()
-    assert not worker.alive
+    assert not worker._thread.is_alive()
 
 
 def test_an_assistant_that_cannot_be_closed_is_told_of_and_the_thread_ends(started: list[Worker]) -> None:
@@ -286,7 +286,7 @@ def test_close_ends_a_measurement(started: list[Worker]) -> None:
     worker = start(Scripted(calls=1_000_000, pace=0.01), started)
     take(worker, Ready)
     worker.close()
-    assert not worker.alive
+    assert not worker._thread.is_alive()
 
 
 def test_a_measurement_that_fails_is_told_of_and_not_tried_again(started: list[Worker]) -> None:
