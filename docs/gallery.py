@@ -13,7 +13,6 @@ import html
 import os
 import re
 import shutil
-import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import replace
@@ -40,17 +39,14 @@ from bench.environment import conditions, environment
 from docs.scenes import (
     CHATS,
     CODE,
-    EDIT,
     FILE,
     NOON,
-    PARALLEL,
     QUOTE,
     REPEAT,
     RULES,
     SCENES,
     SEARCH,
     SHORT,
-    WARM,
     page,
 )
 from models import locations
@@ -108,9 +104,9 @@ class Tour:
 
     async def ask(self, text: str) -> None:
         """Send a question and wait for the whole answer."""
+        said = len(self.app.desk.conversation.path)
         await self.say(text)
-        await self.until(lambda: self.app.desk.busy)
-        await self.until(lambda: not self.app.desk.busy)
+        await self.until(lambda: len(self.app.desk.conversation.path) > said and not self.app.desk.busy)
         await self.pilot.pause(1)  # for what it copied
 
     async def photograph(self, name: str) -> None:
@@ -201,9 +197,9 @@ def kept_chats(file: Path) -> Iterator[Store]:
 
 
 @contextlib.asynccontextmanager
-async def at_the_screen(shelf: Shelf, settings: Settings) -> AsyncIterator[Tour]:
+async def at_the_screen(shelf: Shelf) -> AsyncIterator[Tour]:
     """The program from its start to its end."""
-    worker = Worker(load, settings)
+    worker = Worker(load, SETTINGS)
     app = Chat(Desk(worker, shelf))
     try:
         async with app.run_test(size=SCENES["chat"].size) as pilot:
@@ -214,29 +210,19 @@ async def at_the_screen(shelf: Shelf, settings: Settings) -> AsyncIterator[Tour]
         app.desk.wind_up(worker.drain())
 
 
-async def where_it_does_not_pay(shelf: Shelf) -> None:
+async def all_screens(shelf: Shelf) -> None:
     """The embedded model as it is stored: a session in colour, and one without."""
-    async with at_the_screen(shelf, SETTINGS) as person:
+    async with at_the_screen(shelf) as person:
         await person.measured()
         await person.in_one_chat()
         await person.with_a_file()
         await person.with_drafts()
         await person.over_the_chat()
     os.environ["NO_COLOR"] = "1"
-    async with at_the_screen(shelf, SETTINGS) as person:
+    async with at_the_screen(shelf) as person:
         await person.measured()
         await person.ask(SHORT)
         await person.photograph("no-color")
-
-
-async def where_it_pays(shelf: Shelf) -> None:
-    """The same model in float32, with a library for which several rows cost little more than one."""
-    async with at_the_screen(shelf, replace(SETTINGS, dtype="float32", max_tokens=400)) as person:
-        await person.measured()
-        await person.ask(WARM)
-        await person.pilot.press("ctrl+n", "f2")
-        await person.ask(EDIT)
-        await person.photograph("pays")
 
 
 @contextlib.contextmanager
@@ -258,17 +244,10 @@ def guest() -> Iterator[Shelf]:
 
 def main() -> None:
     """Make pictures and page."""
-    if sys.argv[1:] == ["pays"]:
-        with guest() as shelf:
-            asyncio.run(where_it_pays(shelf))
-        return
-    load = conditions()["load"]
-    # MLX takes the library from its environment, and only at the start of a process.
-    again = [sys.executable, "-m", "docs.gallery", "pays"]
-    subprocess.run(again, env={**os.environ, **PARALLEL}, check=True)
+    busy = conditions()["load"]
     with guest() as shelf:
-        asyncio.run(where_it_does_not_pay(shelf))
-    (DOCS / "gallery.md").write_text(page(environment(), load), encoding="utf-8")
+        asyncio.run(all_screens(shelf))
+    (DOCS / "gallery.md").write_text(page(environment(), busy), encoding="utf-8")
 
 
 if __name__ == "__main__":

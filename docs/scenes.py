@@ -11,27 +11,6 @@ CODE = "Write a Python function that reverses a string."
 SHORT = "What is the capital of France?"
 REPEAT = "Repeat this: The quick brown fox jumps over the lazy dog, and the lazy dog sleeps."
 QUOTE = "Quote rules 2 and 3 word for word."
-WARM = "Repeat this word for word: one two three four, one two three four, one two three four."
-EDIT = """\
-Repeat this code, and change nothing in it:
-
-```python
-def mean(numbers):
-    total = 0
-    for number in numbers:
-        total = total + number
-    return total / len(numbers)
-
-
-def spread(numbers):
-    middle = mean(numbers)
-    total = 0
-    for number in numbers:
-        total = total + (number - middle) ** 2
-    return total / len(numbers)
-```"""
-# With this library several rows of float32 cost little more than one.
-PARALLEL = {"LD_PRELOAD": "libopenblas.so.0", "OPENBLAS_CORETYPE": "SKYLAKEX"}
 FILE = "house.md"
 RULES = """\
 # House rules
@@ -75,12 +54,6 @@ SCENES: Mapping[str, Scene] = {
         "A chat",
         "An answer with code, on a screen of 100 by 30. The status line always says K, speed, acceptance, "
         "time to the first token and context.",
-    ),
-    "pays": Scene(
-        "Where it pays",
-        "The same model in float32 with OpenBLAS, where checking several tokens costs little more than "
-        "checking one, and a text that repeats. Underlined: drafted. The panel says what it brought.",
-        (130, 44),
     ),
     "panel": Scene(
         "The panel (F3, or from 120 columns on)",
