@@ -8,8 +8,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from app.desk.commands import COMMANDS, KEYS, key_name
-from app.tui.sheets.help import GROUPS
+from app.desk.commands import COMMANDS, GROUPS, KEYS, key_name
 
 PAGE = Path(__file__).parent / "chat.md"
 BETWEEN = re.compile(r"(?<=<!-- from app/desk/commands.py -->\n).*(?=<!-- end -->)", re.DOTALL)

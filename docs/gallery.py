@@ -27,11 +27,11 @@ from textual.pilot import Pilot
 from app.chats.store import Store
 from app.desk.desk import Desk
 from app.desk.offered import first_time
+from app.desk.opening import load
 from app.desk.shelf import Shelf
 from app.files.reading import read
 from app.settings.settings import Settings
 from app.thread.worker import Worker
-from app.tui import load
 from app.tui.app import Chat
 from app.tui.sheets.chats import Chats
 from app.tui.status import State

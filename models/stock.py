@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from models.errors import ModelError
-from models.installed import Installed, installed
+from models.installed import Installed, describe, installed
 from models.need import machine_memory
 from models.offer import Offer, offer
 from models.prospect import Prospect, prospect, this_chip
 from models.pull import Pull
+from models.reference import Reference
 from models.sources import Source, sources
 
 OVER = ("done", "failed", "paused")
@@ -35,6 +36,13 @@ class Stock:
     def installed(self) -> list[Installed]:
         """All models that are here."""
         return installed(self._named())
+
+    def to_fetch(self, ref: str) -> bool:
+        """Whether `ref` names a hub repository that is not here."""
+        try:
+            return Reference.parse(ref).repository is not None and describe(ref) is None
+        except ModelError:
+            return False
 
     def sources(self, target: Installed, models: Iterable[Installed]) -> list[Source]:
         """What could draft for `target`."""

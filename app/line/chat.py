@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 from app.chats.records import ChatMessage, MessageState
 from app.desk.commands import Call, read
 from app.desk.desk import Desk
+from app.desk.offered import better_pair
 from app.errors import sentence
 from app.line.calls import Calls
 from app.line.hearing import MODEL, YOU, Hearing
-from app.line.models import offer
 from app.line.reader import Reader
 from app.line.signals import Signals
 from app.line.voice import Voice
@@ -51,6 +51,7 @@ class LineChat:
         self._reader = reader
         self._signals = signals
         self._sleep = sleep
+        self._stock = Stock()
         self._hearing = Hearing(desk, voice)
         self._calls = Calls(desk, voice, self._hearing)
 
@@ -66,7 +67,6 @@ class LineChat:
         self._settle()
         if self._reader.live:
             self._voice.say("/help lists the commands.")
-            self._voice.say(offer(Stock(), self._desk.worker.settings))
         self._reader.remember(self._desk.shelf.questions())
         self._arrive([])
         while not self._calls.quitting and (text := self._read()) is not None:
@@ -75,6 +75,8 @@ class LineChat:
             except SpecError as error:
                 self._voice.say(sentence(error))
             self._settle()
+            if self._reader.live and (now := self._desk.reports.snapshot) is not None:
+                self._voice.say(better_pair(self._stock, self._desk.worker.settings, now) or "")
 
     def _read(self) -> str | None:
         """What the person says; None to quit."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from app.desk.offered import first_time
 from app.settings.settings import Settings
 from models.amount import in_bytes, in_memory
 from models.installed import Installed
@@ -30,17 +29,6 @@ def listed(stock: Stock, settings: Settings) -> Iterator[str]:
     for target, draft, words in offers:
         yield f"{words} Write /model {target}, then /draft model:{draft}."
     yield "/model and a name loads it; what is not here is downloaded first. The chat stays."
-
-
-def offer(stock: Stock, settings: Settings) -> str:
-    """At the very first start with the embedded model, that there is a better pair; otherwise nothing."""
-    if settings.model != "builtin" or not stock.offers() or not first_time():
-        return ""
-    return (
-        "The embedded model is small and works at once. "
-        f"This machine has {in_memory(stock.memory)} of memory and holds a better pair: /model lists what "
-        "there is. Nothing is downloaded unless you choose it."
-    )
 
 
 def _missing(stock: Stock, models: Sequence[Installed]) -> list[tuple[str, str, str]]:

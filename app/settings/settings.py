@@ -10,6 +10,7 @@ from app.settings import kinds
 from app.settings.options import option, options_of
 from mlx_spec.options import EngineOptions, Limits, Sampling
 
+SOURCES = ("auto", "none", "lookup", "self")  # and model:REF
 THEMES = ("dark", "light", "contrast", "terminal")
 
 
@@ -27,7 +28,7 @@ class Settings:
         default="builtin",
     )
     draft: str = option(
-        kinds.choice("auto", "none", "lookup", "self", prefix="model:"),
+        kinds.choice(*SOURCES, prefix="model:"),
         "draft source; auto is lookup",
         default="auto",
     )

@@ -6,6 +6,7 @@ import asyncio
 import signal
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from textual import events
@@ -16,6 +17,7 @@ from textual.containers import Horizontal
 from app.desk.commands import BY_NAME, COMMANDS, Call, read
 from app.desk.desk import Desk
 from app.files.completion import paths
+from app.settings.settings import SOURCES
 from app.tui.calls import Calls
 from app.tui.hearing import Hearing
 from app.tui.prompt.prompt import Prompt
@@ -39,6 +41,7 @@ class Chat(TerminalApp):
     Attributes:
         desk: the open chat.
         stage: the widgets; there from composing on.
+        named: references of models that the person has named, for this start and in earlier chats.
         stock: the models to choose from.
     """
 
@@ -76,7 +79,9 @@ class Chat(TerminalApp):
         self.stage: Stage
         self._hearing: Hearing
         self._calls: Calls
-        self.stock = Stock()
+        self.named = {self.desk.worker.settings.model}
+        self.stock = Stock(lambda: self.named)  # which asks in threads of its own
+        self._refs: list[str] = []  # of the models that are here, once that is known
         self._asked_to_quit = -QUIT_WITHIN
 
     def compose(self) -> ComposeResult:
@@ -107,7 +112,15 @@ class Chat(TerminalApp):
     def _begin(self) -> None:
         self.desk.worker.start()
         self.stage.prompt.remember(self.desk.shelf.questions())
-        self.stage.prompt.sources |= {"PATH": lambda part: paths(part, Path.cwd()), "CHAT": self._chats_with}
+        self.stage.prompt.sources |= {
+            "PATH": lambda part: paths(part, Path.cwd()),
+            "CHAT": self._chats_with,
+            "REF": self._refs_with,
+            "SOURCE": self._sources_with,
+        }
+        with suppress(SpecError):  # a shelf that cannot be read has said so
+            self.named |= {chat.model for chat in self.desk.shelf.reading.chats() if chat.model}
+        self.run_worker(self._look_around, thread=True)
 
     def _chats_with(self, part: str) -> list[str]:
         """Ids of chats that `part` begins, or whose title has it."""
@@ -117,6 +130,17 @@ class Chat(TerminalApp):
             return []
         part = part.lower()
         return [chat.id for chat in chats if chat.id.startswith(part) or part in chat.title.lower()]
+
+    def _look_around(self) -> None:
+        """Find out which models are here: many take a while."""
+        self._refs = [model.ref for model in self.stock.installed() if not model.problem]
+
+    def _refs_with(self, part: str) -> list[str]:
+        return [ref for ref in self._refs if part.lower() in ref.lower()]
+
+    def _sources_with(self, part: str) -> list[str]:
+        sources = [*SOURCES, *(f"model:{ref}" for ref in self._refs)]
+        return [source for source in sources if source.startswith(part)]
 
     def drain(self) -> None:
         """Take in what the engine and the shelf said since the last time."""

@@ -92,9 +92,10 @@ class Calls:
             self.run(Call(BY_NAME["new"]))
 
     def _model(self, ref: str) -> str:
-        if ref:
+        """What is here is loaded at once; what would have to be downloaded is shown first."""
+        if ref and not self._app.stock.to_fetch(ref):
             return VERBS["model"](self._desk, ref)
-        self._app.push_screen(Models(self._app.stock, self._desk.worker.settings), self._pick)
+        self._app.push_screen(Models(self._app.stock, self._desk.worker.settings, ref), self._pick)
         return ""
 
     def _pick(self, pick: Pick | None) -> None:

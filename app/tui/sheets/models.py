@@ -42,13 +42,14 @@ class Ask:
 class Models(Asking[Pick]):
     """Targets to choose from; a repository's name in the field asks the hub for it."""
 
-    def __init__(self, stock: Stock, settings: Settings) -> None:
+    def __init__(self, stock: Stock, settings: Settings, typed: str = "") -> None:
         """Args:
         stock: the models.
         settings: of the pair that is loaded.
+        typed: what is looked for at first.
         """
         super().__init__(
-            "Models", "Find, or org/name to download", "Enter chooses, pauses, resumes · Esc closes"
+            "Models", "Find, or org/name to download", "Enter chooses, pauses, resumes · Esc closes", typed
         )
         self._stock = stock
         self._settings = settings

@@ -13,8 +13,6 @@ from screenplay import PAYING, Scripted, rounds, speculative
 
 from app.assistant.assistant import Assistant
 from app.chats.store import Store
-from app.line.models import offer
-from app.settings.settings import Settings
 from mlx_spec.errors import PromptTooLong, SpecError
 from mlx_spec.metrics import Metrics
 from models import locations
@@ -231,16 +229,6 @@ def test_models_are_listed_with_what_to_write_for_them(talk: Any, monkeypatch: p
     assert any(line.startswith("builtin: ") for line in said)
     assert "To download, for 64 GiB of memory:" in said
     assert any(" to download. " in line and "Write /model " in line for line in said)
-
-
-def test_a_better_pair_is_offered_once() -> None:
-    stock = Stock(memory=64 << 30)
-    assert offer(Stock(memory=1 << 20), Settings()) == ""
-    assert offer(stock, Settings(model="other")) == ""
-    assert "This machine has 64 GiB of memory and holds a better pair: /model lists" in offer(
-        stock, Settings()
-    )
-    assert offer(stock, Settings()) == ""
 
 
 def test_a_dumb_terminal_gets_lines_and_is_told(

@@ -58,6 +58,22 @@ async def test_the_list_of_models_opens_and_closes() -> None:
         await driver.until(lambda: len(driver.app.screen_stack) == 1)
 
 
+async def test_a_model_that_is_not_here_is_shown_before_anything_is_downloaded() -> None:
+    async with chat(Scripted()) as driver:
+        await driver.ask("/model org/elsewhere")
+        await driver.until(lambda: isinstance(driver.app.screen, Models))
+        await driver.see("org/elsewhere")
+        assert driver.app.stock.pull is None
+
+
+async def test_models_and_sources_that_are_here_complete_what_is_written() -> None:
+    async with chat(Scripted()) as driver:
+        sources = driver.prompt.sources
+        await driver.until(lambda: sources["REF"]("buil") == ["builtin"])
+        assert sources["SOURCE"]("model:") == ["model:builtin"]
+        assert sources["SOURCE"]("lo") == ["lookup"]
+
+
 async def test_a_better_pair_is_told_of_below_an_answer_and_once() -> None:
     assistant = Scripted([rounds("One", "."), rounds("Two", ".")])
     assistant.metrics.target_bytes = 10**10
