@@ -14,16 +14,16 @@ from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Horizontal
 
-from app.commands import BY_NAME, COMMANDS, Call, read
-from app.desk import Desk
+from app.desk.commands import BY_NAME, COMMANDS, Call, read
+from app.desk.desk import Desk
 from app.files.completion import paths
-from app.settings import SOURCES
+from app.settings.settings import SOURCES
 from app.tui.calls import Calls
 from app.tui.hearing import Hearing
-from app.tui.prompt import Prompt
+from app.tui.prompt.prompt import Prompt
 from app.tui.stage import Stage
-from app.tui.terminal import TerminalApp
-from app.tui.transcript import Transcript
+from app.tui.terminal.terminal import TerminalApp
+from app.tui.transcript.transcript import Transcript
 from mlx_spec.errors import SpecError
 from models.stock import Stock
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from screenplay import PAYING, Scripted, rounds, speculative
 
-from app.assistant import Assistant
+from app.assistant.assistant import Assistant
 from app.chats.store import Store
 from mlx_spec.errors import PromptTooLong, SpecError
 from mlx_spec.metrics import Metrics
