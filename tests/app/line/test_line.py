@@ -244,7 +244,7 @@ def test_a_dumb_terminal_gets_lines_and_is_told(
 
 def test_nothing_of_the_screen_is_loaded() -> None:
     code = (
-        "import sys; from screenplay import Scripted, rounds; from app.assistant import Assistant; "
+        "import sys; from screenplay import Scripted, rounds; from app.assistant.assistant import Assistant; "
         "from app.cli import main; Assistant.load = lambda *_: Scripted([rounds('Hi')]); "
         "main(['--plain']); sys.exit(', '.join({'textual', 'rich'} & sys.modules.keys()) or 0)"
     )
