@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
+import stat
+import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from app.chats.errors import StoreError, explained
 from app.chats.migrations import APPLICATION, MIGRATIONS
 
 PATIENCE = 10.0  # seconds that a write waits for another process
+_MAKING = threading.Lock()
 
 
 def connect(path: Path) -> sqlite3.Connection:
@@ -23,13 +27,7 @@ def connect(path: Path) -> sqlite3.Connection:
     """
     with explained(path):
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        # SQLite gives its journals the permissions of the file.
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            if os.fstat(descriptor).st_mode & 0o077:
-                os.fchmod(descriptor, 0o600)
-        finally:
-            os.close(descriptor)
+        _make(path)
         connection = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None)
         try:
             with reading(connection):
@@ -90,6 +88,22 @@ def copy(connection: sqlite3.Connection, source: Path, target: Path) -> None:
             unfinished.rename(target)
         finally:
             unfinished.unlink(missing_ok=True)
+
+
+def _make(path: Path) -> None:
+    """See that there is a file that only its owner may read; SQLite gives its journals the same permissions.
+
+    Whoever closes any descriptor of a file drops all POSIX locks that his process has on it. SQLite's are
+    such, and without them another process removes the log while this one goes on writing to it. So the file
+    is opened by hand only where it is new, and before any connection of this process can be there.
+    """
+    with _MAKING, suppress(FileExistsError):
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+    mode = path.stat().st_mode
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    if mode & 0o077:
+        path.chmod(0o600)
 
 
 def _log_ahead(connection: sqlite3.Connection) -> None:
