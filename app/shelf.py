@@ -17,6 +17,7 @@ from app.chats.store import Store
 from app.files.names import path_of
 
 TITLE = 60  # characters
+PATIENCE = 0.5  # seconds that the screen waits for another process
 
 
 class Shelf:
@@ -153,7 +154,7 @@ class Shelf:
         """
         self._recorder.flush()
         if self._store is None:
-            self._store = Store.open(self.path)
+            self._store = Store.open(self.path, patience=PATIENCE)
         return self._store
 
     def info(self, chat_id: str) -> ChatInfo:

@@ -19,8 +19,14 @@ PATIENCE = 10.0  # seconds that a write waits for another process
 _MAKING = threading.Lock()
 
 
-def connect(path: Path) -> sqlite3.Connection:
+def connect(path: Path, patience: float = PATIENCE) -> sqlite3.Connection:
     """Open the file at `path`, or make it, with the newest schema; only its owner may read it.
+
+    Nothing is written to a store that is up to date, so it can be read while another process writes.
+
+    Args:
+        path: of the file.
+        patience: seconds that a write waits for another process.
 
     Raises:
         StoreError: it cannot be opened, or is not a store that this specchat knows.
@@ -28,15 +34,16 @@ def connect(path: Path) -> sqlite3.Connection:
     with explained(path):
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         _make(path)
-        connection = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None)
+        connection = sqlite3.connect(path, timeout=patience, isolation_level=None)
         try:
             with reading(connection):
-                _version(connection, path)  # before anything is changed
-            _log_ahead(connection)
+                version = _version(connection, path)  # before anything is changed
+            _log_ahead(connection, patience)
             connection.execute("PRAGMA synchronous = NORMAL")
             connection.execute("PRAGMA foreign_keys = ON")
             connection.execute("PRAGMA secure_delete = ON")  # what was removed is overwritten
-            _migrate(connection, path)
+            if version < len(MIGRATIONS):
+                _migrate(connection, path)
         except BaseException:
             connection.close()
             raise
@@ -106,9 +113,9 @@ def _make(path: Path) -> None:
         path.chmod(0o600)
 
 
-def _log_ahead(connection: sqlite3.Connection) -> None:
+def _log_ahead(connection: sqlite3.Connection, patience: float) -> None:
     """Switch to a write-ahead log, which SQLite does not wait for others to allow."""
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + patience
     while True:
         try:
             connection.execute("PRAGMA journal_mode = WAL").fetchone()
@@ -142,9 +149,8 @@ def _version(connection: sqlite3.Connection, path: Path) -> int:
 def _migrate(connection: sqlite3.Connection, path: Path) -> None:
     """Bring the store to the newest schema, all of it or nothing; another process may do so meanwhile."""
     with transaction(connection):
-        steps = MIGRATIONS[_version(connection, path) :]
-        for statement in (statement for step in steps for statement in step):
-            connection.execute(statement)
-        if steps:
-            connection.execute(f"PRAGMA application_id = {APPLICATION}")
-            connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
+        for step in MIGRATIONS[_version(connection, path) :]:
+            for statement in step:
+                connection.execute(statement)
+        connection.execute(f"PRAGMA application_id = {APPLICATION}")
+        connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")

@@ -7,14 +7,16 @@ import os
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from kept import Clock
 
 from app.chats import database, migrations
 from app.chats.errors import StoreError, StoreUnavailable, explained
-from app.chats.store import Store
+from app.chats.store import KEPT_DAYS, Store
+from app.shelf import Shelf
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -106,6 +108,40 @@ def test_a_folder_that_cannot_be_written(path: Path, existing: bool) -> None:
     path.parent.chmod(0o755)
     assert "Make that folder writable, or set SPECCHAT_HOME" in done.stdout, done.stderr
     assert not list(path.parent.glob("chats.db-*"))
+
+
+@pytest.fixture
+def other(store: Store, path: Path) -> Iterator[sqlite3.Connection]:
+    """What another process has open."""
+    connection = sqlite3.connect(path, isolation_level=None)
+    yield connection
+    connection.close()
+
+
+def test_chats_can_be_read_while_another_process_writes(
+    store: Store, path: Path, clock: Clock, talk: Callable, other: sqlite3.Connection
+) -> None:
+    chat, said = talk("one", "two")
+    store.delete(talk("long ago")[0].id)
+    other.execute("BEGIN IMMEDIATE")
+    clock.now += (KEPT_DAYS + 1) * 86_400  # there is something to remove for good
+    reader = Store.open(path, clock=clock, patience=0)
+    assert [each.id for each in reader.chats()] == [chat.id]
+    assert reader.messages(chat.id) == said
+    reader.close()
+
+
+def test_the_screen_is_told_of_a_busy_store_and_never_waits_for_it_long(
+    store: Store, path: Path, talk: Callable, other: sqlite3.Connection
+) -> None:
+    chat, _ = talk("one", "two")
+    other.execute("BEGIN IMMEDIATE")
+    shelf = Shelf(path)
+    with pytest.raises(StoreUnavailable, match=r"busy\. Wait a moment"):
+        shelf.reading.pin(chat.id)
+    (milliseconds,) = shelf.reading._db.execute("PRAGMA busy_timeout").fetchone()
+    assert milliseconds <= 500
+    shelf.close()
 
 
 @pytest.mark.parametrize(
