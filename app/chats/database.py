@@ -70,7 +70,8 @@ def reading(connection: sqlite3.Connection) -> Iterator[None]:
     try:
         yield
     finally:
-        connection.execute("ROLLBACK")
+        if connection.in_transaction:  # a failure may have ended it already
+            connection.execute("ROLLBACK")
 
 
 def settle(connection: sqlite3.Connection) -> None:

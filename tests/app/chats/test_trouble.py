@@ -164,6 +164,13 @@ def test_every_failure_of_sqlite_names_the_next_step(code: int, said: str) -> No
         raise error
 
 
+def test_a_failure_that_ends_a_reading_is_the_one_that_is_told(store: Store) -> None:
+    with pytest.raises(sqlite3.OperationalError, match="is full"), database.reading(store._db):
+        store._db.execute("ROLLBACK")  # as SQLite does by itself where a disk is full
+        raise sqlite3.OperationalError("database or disk is full")
+    assert store.chats() == []
+
+
 # Migrations
 
 SAID = "SELECT text FROM messages ORDER BY seq"
