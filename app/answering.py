@@ -131,9 +131,8 @@ class Answering:
 
     def _withdraw(self) -> Question | None:
         gone = self.conversation.withdraw()
-        if len(self.conversation):
-            self.shelf.withdraw(gone, self.conversation.head)
-        else:
+        self.shelf.withdraw(gone, self.conversation.head)
+        if not len(self.conversation):
             self.shelf.forget()
         question = gone[-1]
         return Question(question.text, question.attachments) if question.role == "user" else None

@@ -15,6 +15,7 @@ from kept import Clock
 
 from app.chats import database, migrations
 from app.chats.errors import StoreError, StoreUnavailable, explained
+from app.chats.recorder import Recorder
 from app.chats.store import KEPT_DAYS, Store
 from app.shelf import Shelf
 
@@ -164,10 +165,30 @@ def test_every_failure_of_sqlite_names_the_next_step(code: int, said: str) -> No
         raise error
 
 
+def test_the_screen_does_not_wait_for_a_disk_that_fails(
+    store: Store, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise StoreUnavailable("The disk is full.", "Free some space.")
+
+    monkeypatch.setattr(Store, "create", fail)
+    shelf = Shelf(path)
+    shelf.begin("Why?", "builtin", "lookup")
+    assert shelf.reading.chats() == []  # it is not known yet that the disk fails
+    monkeypatch.setattr(Recorder, "flush", lambda _: pytest.fail("the screen waited"))
+    assert shelf.reading.chats() == []
+    assert "kept in memory alone" in shelf.news[0]
+    shelf.close()
+
+
 def test_a_failure_that_ends_a_reading_is_the_one_that_is_told(store: Store) -> None:
-    with pytest.raises(sqlite3.OperationalError, match="is full"), database.reading(store._db):
-        store._db.execute("ROLLBACK")  # as SQLite does by itself where a disk is full
-        raise sqlite3.OperationalError("database or disk is full")
+    def read() -> None:
+        with database.reading(store._db):
+            store._db.execute("ROLLBACK")  # as SQLite does by itself where a disk is full
+            raise sqlite3.OperationalError("database or disk is full")
+
+    with pytest.raises(sqlite3.OperationalError, match="is full"):
+        read()
     assert store.chats() == []
 
 
