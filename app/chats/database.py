@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from app.chats.errors import StoreError, explained
+from app.chats.errors import StoreError, anew, explained
 from app.chats.migrations import APPLICATION, MIGRATIONS
 
 PATIENCE = 10.0  # seconds that a write waits for another process
@@ -85,10 +85,8 @@ def copy(connection: sqlite3.Connection, source: Path, target: Path) -> None:
     Raises:
         StoreError: it is there already, or cannot be written.
     """
-    if target.exists():
-        raise StoreError(f"{target} is there already.", "Name a new file.")
-    unfinished = target.with_name(f".{target.name}.unfinished")
-    with explained(target):
+    with explained(target), anew(target):
+        unfinished = target.with_name(f".{target.name}.unfinished")
         try:
             unfinished.unlink(missing_ok=True)  # what a backup that was killed has left
             os.close(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))

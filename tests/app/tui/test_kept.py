@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 from driver import chat
-from screenplay import Scripted, rounds
+from screenplay import Scripted, desk_for, rounds, worker_for
 
+from app.chat_verbs import import_chat
 from app.chats.store import Store
+from app.files.reading import FileError
 from app.shelf import title_of
 from app.template import Message
 from app.thinking import Markers
@@ -178,11 +181,12 @@ async def test_speaking_in_a_deleted_chat_brings_it_back_and_deleting_the_open_o
 @pytest.mark.parametrize("name", ["chat.md", "chat.json"])
 async def test_a_chat_leaves_as_a_file_and_comes_back(name: str, tmp_path: Path) -> None:
     file = tmp_path / name
-    async with chat(Scripted([rounds("First.")])) as driver:
+    async with chat(Scripted([rounds("First. \x7f\x9b31m")])) as driver:
         await driver.ask("Alpha")
         await driver.see("First.", "○ ready")
         await driver.ask(f"/export {file}")
         await driver.until(file.exists)
+        assert not {"\x7f", "\x9b"} & set(file.read_text(encoding="utf-8"))
         await driver.ask(f"/export {file}")
         await driver.see("there already")
         driver.prompt.clear()
@@ -190,6 +194,12 @@ async def test_a_chat_leaves_as_a_file_and_comes_back(name: str, tmp_path: Path)
         await driver.ask(f"/import {file}")
         await driver.see("Alpha", "First.")
         assert len(driver.app.desk.shelf.reading.chats()) == 2
+
+
+def test_no_import_waits_for_a_pipe(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(FileError, match="is a pipe or a device"):
+        import_chat(desk_for(worker_for(Scripted())), str(tmp_path / "pipe"))
 
 
 async def test_up_recalls_questions_of_earlier_chats() -> None:
