@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
@@ -80,6 +81,24 @@ async def test_thinking_that_the_prompt_opened_is_thinking_when_the_chat_is_take
         assert "Well" not in driver.screen
         await driver.pilot.press("f2")
         await driver.see("3 tokens: 3 undrafted")
+
+
+async def test_a_models_own_markers_tell_its_thinking_when_the_chat_is_taken_up_and_exported(
+    tmp_path: Path,
+) -> None:
+    thought = Scripted(
+        [rounds("[THINK]Well", ", hm.[/THINK]", "Yes.")], markers=Markers("[THINK]", "[/THINK]")
+    )
+    async with chat(thought) as driver:
+        await driver.ask("Go.")
+        await driver.see("Yes.", "○ ready")
+    async with chat(Scripted(), resume=True) as driver:
+        await driver.see("▸ thought for", "Yes.")
+        assert "Well" not in driver.screen
+        await driver.ask(f"/export {tmp_path / 'chat.json'}")
+        await driver.until((tmp_path / "chat.json").exists)
+    answer = json.loads((tmp_path / "chat.json").read_text())["messages"][1]["answer"]
+    assert (answer["text"], answer["thinking"]) == ("Yes.", "Well, hm.")
 
 
 async def test_quitting_in_mid_answer_keeps_what_was_said() -> None:
