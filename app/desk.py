@@ -203,7 +203,7 @@ class Desk(Answering):
         if event.reason == "interrupt" and not answer.text:
             back = self._withdraw()
         else:
-            self._settle(STATES.get(event.reason, "done"), event.reason)
+            self._settle(STATES.get(event.reason, "done"), event.reason, event.facts)
         self._next()
         return back
 
@@ -216,7 +216,7 @@ class Desk(Answering):
             return []
         back: list[Question | None] = []
         if answer.text:
-            self._settle("failed", "error")
+            self._settle("failed", "error", {})
         else:
             back.append(self._withdraw())
         back += self.waiting

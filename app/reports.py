@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from app.chats.conversation import GOES_ON, Piece
@@ -12,8 +11,6 @@ from app.events import Emitted, Measured, Ready, Retuned, Snapshot, Started
 from app.rounds import RoundLog
 from app.thinking import Markers
 from app.timeline import Timeline
-
-KEPT = ("tok_s", "ttft_s", "prompt_tokens", "completion_tokens", "acceptance_rate", "acceptance_length")
 
 
 class Reports:
@@ -68,14 +65,16 @@ class Reports:
             pieces.insert(0, ("prompt", self._markers.opener))
         return pieces
 
-    def stats(self, state: MessageState, reason: str) -> dict[str, Any]:
-        """What is kept of an answer's numbers; its tokens if it may go on. JSON-ready."""
-        stats: dict[str, Any] = {"finish_reason": reason, "model": self.model, "draft": self.draft}
+    def stats(self, state: MessageState, reason: str, facts: Mapping[str, Any]) -> dict[str, Any]:
+        """What is kept of an answer besides its text; its tokens if it may go on. JSON-ready.
+
+        Args:
+            state: in which it ended.
+            reason: why.
+            facts: as `app.answer.facts` has them, or none where it broke off.
+        """
+        stats = {"finish_reason": reason, "model": self.model, "draft": self.draft, **facts}
         stats["markers"] = [self._markers.start, self._markers.end]
         if state in GOES_ON:
             stats["tokens"] = self.tokens
-        if (now := self.snapshot) is not None:
-            stats |= {name: getattr(now, name) for name in KEPT}
-            verdict = now.verdict and {k: v for k, v in asdict(now.verdict).items() if k != "facts"}
-            stats["verdict"] = verdict
         return stats

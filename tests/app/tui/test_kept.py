@@ -10,6 +10,7 @@ import pytest
 from driver import chat
 from screenplay import Scripted, desk_for, rounds, worker_for
 
+from app.answer import dump, facts
 from app.chat_verbs import import_chat
 from app.chats.store import Store
 from app.files.reading import FileError
@@ -99,6 +100,19 @@ async def test_a_models_own_markers_tell_its_thinking_when_the_chat_is_taken_up_
         await driver.until((tmp_path / "chat.json").exists)
     answer = json.loads((tmp_path / "chat.json").read_text())["messages"][1]["answer"]
     assert (answer["text"], answer["thinking"]) == ("Yes.", "Well, hm.")
+
+
+async def test_the_export_of_an_answer_says_what_ask_says_of_it(tmp_path: Path) -> None:
+    assistant = Scripted([rounds("First.")])
+    async with chat(assistant) as driver:
+        await driver.ask("Alpha")
+        await driver.see("First.", "○ ready")
+        await driver.ask(f"/export {tmp_path / 'chat.json'}")
+        await driver.until((tmp_path / "chat.json").exists)
+    said = json.loads((tmp_path / "chat.json").read_text())["messages"][1]["answer"]
+    known = facts(assistant.metrics, assistant.model, assistant.draft)
+    known |= {"finish_reason": "stop", "markers": ["<think>", "</think>"], "text": "First.", "thinking": None}
+    assert said == json.loads(dump(known))
 
 
 async def test_quitting_in_mid_answer_keeps_what_was_said() -> None:
