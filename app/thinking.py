@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Any
@@ -30,6 +31,14 @@ class Markers:
         """The same markers for an answer to `prompt`, of which the end is enough."""
         opened = prompt.rstrip().endswith(self.start)
         return Markers(self.start, self.end, prompt[prompt.rindex(self.start) :] if opened else "")
+
+    @classmethod
+    def kept(cls, stats: Mapping[str, Any] | None) -> Markers:
+        """Those that a kept answer's `stats` name, or the usual ones; an import may bring anything."""
+        match stats and stats.get("markers"):
+            case [str(start), str(end)] if start and end:
+                return cls(start, end)
+        return cls()
 
 
 @dataclass

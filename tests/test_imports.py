@@ -26,7 +26,7 @@ ARROWS = {
 ROOMS = {
     "app": [
         {"display", "replacement", "thinking"},
-        {"errors"},
+        {"answer", "errors"},
         {"interrupt", "settings"},
         {"assistant"},
         {"thread", "chats"},

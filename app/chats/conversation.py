@@ -113,11 +113,18 @@ class Conversation:
         self._before = self.head
         return self._new("user", parent, text, tuple(attachments))
 
-    def edit(self, question_id: int, text: str) -> ChatMessage:
-        """The question in other words, with the same files: a sibling, and the path goes there."""
+    def edit(self, question_id: int, text: str, attachments: Sequence[Attachment] = ()) -> ChatMessage:
+        """The question in other words, with the same files and others: a sibling, and the path goes there.
+
+        Args:
+            question_id: of the question.
+            text: the other words.
+            attachments: go with it too; one of the same path takes the place of what it had.
+        """
         question = self._messages[question_id]
         self._before = self.head
-        return self._new("user", question.parent, text, question.attachments)
+        files = {file.path: file for file in (*question.attachments, *attachments)}
+        return self._new("user", question.parent, text, tuple(files.values()))
 
     def answer(self) -> ChatMessage:
         """An empty answer to the path's last question is under way: a sibling of those that it has."""

@@ -2,43 +2,48 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
+import stat
+import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from app.chats.errors import StoreError, explained
+from app.chats.errors import StoreError, anew, explained
 from app.chats.migrations import APPLICATION, MIGRATIONS
 
 PATIENCE = 10.0  # seconds that a write waits for another process
+_MAKING = threading.Lock()
 
 
-def connect(path: Path) -> sqlite3.Connection:
+def connect(path: Path, patience: float = PATIENCE) -> sqlite3.Connection:
     """Open the file at `path`, or make it, with the newest schema; only its owner may read it.
+
+    Nothing is written to a store that is up to date, so it can be read while another process writes.
+
+    Args:
+        path: of the file.
+        patience: seconds that a write waits for another process.
 
     Raises:
         StoreError: it cannot be opened, or is not a store that this specchat knows.
     """
     with explained(path):
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        # SQLite gives its journals the permissions of the file.
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            if os.fstat(descriptor).st_mode & 0o077:
-                os.fchmod(descriptor, 0o600)
-        finally:
-            os.close(descriptor)
-        connection = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None)
+        _make(path)
+        connection = sqlite3.connect(path, timeout=patience, isolation_level=None)
         try:
             with reading(connection):
-                _version(connection, path)  # before anything is changed
-            _log_ahead(connection)
+                version = _version(connection, path)  # before anything is changed
+            _log_ahead(connection, patience)
             connection.execute("PRAGMA synchronous = NORMAL")
             connection.execute("PRAGMA foreign_keys = ON")
             connection.execute("PRAGMA secure_delete = ON")  # what was removed is overwritten
-            _migrate(connection, path)
+            if version < len(MIGRATIONS):
+                _migrate(connection, path)
         except BaseException:
             connection.close()
             raise
@@ -65,7 +70,8 @@ def reading(connection: sqlite3.Connection) -> Iterator[None]:
     try:
         yield
     finally:
-        connection.execute("ROLLBACK")
+        if connection.in_transaction:  # a failure may have ended it already
+            connection.execute("ROLLBACK")
 
 
 def settle(connection: sqlite3.Connection) -> None:
@@ -79,10 +85,8 @@ def copy(connection: sqlite3.Connection, source: Path, target: Path) -> None:
     Raises:
         StoreError: it is there already, or cannot be written.
     """
-    if target.exists():
-        raise StoreError(f"{target} is there already.", "Name a new file.")
-    unfinished = target.with_name(f".{target.name}.unfinished")
-    with explained(target):
+    with explained(target), anew(target):
+        unfinished = target.with_name(f".{target.name}.unfinished")
         try:
             unfinished.unlink(missing_ok=True)  # what a backup that was killed has left
             os.close(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
@@ -92,9 +96,25 @@ def copy(connection: sqlite3.Connection, source: Path, target: Path) -> None:
             unfinished.unlink(missing_ok=True)
 
 
-def _log_ahead(connection: sqlite3.Connection) -> None:
+def _make(path: Path) -> None:
+    """See that there is a file that only its owner may read; SQLite gives its journals the same permissions.
+
+    Whoever closes any descriptor of a file drops all POSIX locks that his process has on it. SQLite's are
+    such, and without them another process removes the log while this one goes on writing to it. So the file
+    is opened by hand only where it is new, and before any connection of this process can be there.
+    """
+    with _MAKING, suppress(FileExistsError):
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+    mode = path.stat().st_mode
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    if mode & 0o077:
+        path.chmod(0o600)
+
+
+def _log_ahead(connection: sqlite3.Connection, patience: float) -> None:
     """Switch to a write-ahead log, which SQLite does not wait for others to allow."""
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + patience
     while True:
         try:
             connection.execute("PRAGMA journal_mode = WAL").fetchone()
@@ -128,9 +148,8 @@ def _version(connection: sqlite3.Connection, path: Path) -> int:
 def _migrate(connection: sqlite3.Connection, path: Path) -> None:
     """Bring the store to the newest schema, all of it or nothing; another process may do so meanwhile."""
     with transaction(connection):
-        steps = MIGRATIONS[_version(connection, path) :]
-        for statement in (statement for step in steps for statement in step):
-            connection.execute(statement)
-        if steps:
-            connection.execute(f"PRAGMA application_id = {APPLICATION}")
-            connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
+        for step in MIGRATIONS[_version(connection, path) :]:
+            for statement in step:
+                connection.execute(statement)
+        connection.execute(f"PRAGMA application_id = {APPLICATION}")
+        connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")

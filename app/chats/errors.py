@@ -50,6 +50,23 @@ def explained(path: Path) -> Iterator[None]:
         ) from error
 
 
+@contextmanager
+def anew(target: Path) -> Iterator[None]:
+    """A new file that a person named is written within; what goes wrong is told as a sentence about it.
+
+    Raises:
+        StoreError: it is there already, or cannot be written.
+    """
+    try:
+        if target.exists():
+            raise StoreError(f"{target} is there already.", "Name a new file.")
+        yield
+    except OSError as error:
+        raise StoreError(
+            f"{target} cannot be written: {error.strerror or error}.", "Name another file."
+        ) from error
+
+
 def _full(path: Path) -> StoreUnavailable:
     return StoreUnavailable(
         f"The disk is full: nothing more can be kept in {path}.", "Free some space and try again."

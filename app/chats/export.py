@@ -13,8 +13,7 @@ from typing import Any
 from app.chats.fences import Fences
 from app.chats.records import Attachment, ChatInfo, ChatMessage, Role
 from app.display import neutralise
-from app.thinking import Thinking, spoken
-from mlx_spec.events import Round
+from app.thinking import Markers, split, spoken
 
 FORMAT = "specchat chat"
 VERSION = 1
@@ -64,16 +63,11 @@ def _of_message(
     if message.attachments:
         found["files"] = [files.setdefault(file, len(files)) for file in message.attachments]
     if message.role == "assistant":
-        found["answer"] = _split(message) | (message.stats or {})
+        whole = split(message.text, Markers.kept(message.stats))
+        found["answer"] = spoken(whole.text, whole.thought_text) | (message.stats or {})
         found["pieces"] = [list(piece) for piece in message.pieces]
         found["spans"] = [asdict(span) for span in message.spans]
     return found
-
-
-def _split(message: ChatMessage) -> dict[str, Any]:
-    """The answer without its thinking, and the thinking."""
-    split = Thinking().take(Round(pieces=[("", message.text)], finish_reason="stop"))
-    return spoken(split.text, split.thought_text)
 
 
 def as_markdown(chat: ChatInfo, messages: Sequence[ChatMessage], head: int | None) -> str:

@@ -15,6 +15,7 @@ from typing import Any, get_args
 from app.chats.export import FORMAT, VERSION
 from app.chats.imported import Imported
 from app.chats.records import Attachment, ChatInfo, ChatMessage, MessageState, Role, Span
+from app.files.provenance import Claims
 
 _LATEST = 1 << 40  # seconds since 1970, far beyond what calendars hold
 _ORIGIN = re.compile(r"plain|target|prompt|draft:\S+")
@@ -34,11 +35,12 @@ def of_object(data: dict[str, Any]) -> Imported:
         raise ValueError(f"a newer specchat wrote it (version {version}; this one knows {VERSION})")
     entries = _get(data, "files", list)
     files = [_place(f"file {i}", _file, entry) for i, entry in enumerate(entries)]
+    claims = Claims(files)
     messages: list[ChatMessage] = []
     dropped = 0
     for number, entry in enumerate(_get(data, "messages", list), start=1):
         message = _place(f"message {number}", _message, entry, number, files)
-        spans = tuple(span for span in message.spans if _holds(span, message.text, files))
+        spans = claims.confirmed(message.text, message.spans) if message.spans else ()
         dropped += len(message.spans) - len(spans)
         messages.append(replace(message, spans=spans))
     head = _number(data, "head", len(messages) + 1)
@@ -52,7 +54,7 @@ def of_object(data: dict[str, Any]) -> Imported:
         model=_get(data, "model", str),
         draft=_get(data, "draft", str),
     )
-    warnings = [f"{dropped} parts said to be copied from files are not in them, so that was left out."]
+    warnings = [f"{dropped} parts are not copied from files as they claim, so that was left out."]
     return Imported(chat, messages, head, tuple(warnings[: bool(dropped)]))
 
 
@@ -121,11 +123,6 @@ def _span(entry: dict[str, Any]) -> Span:
         first_line=_count(entry, "first_line"),
         last_line=_count(entry, "last_line"),
     )
-
-
-def _holds(span: Span, text: str, files: list[Attachment]) -> bool:
-    part = text[span.start : span.end]
-    return bool(part) and any(file.sha256 == span.sha256 and part in file.text for file in files)
 
 
 def _get(entry: dict[str, Any], key: str, kind: type, default: Any = None) -> Any:

@@ -13,6 +13,8 @@ from app.chats.lease import Lease
 from app.chats.records import ChatInfo, ChatMessage
 from app.chats.search import Hit, search
 
+MOST = (1 << 63) - 1  # that SQLite counts to; no store has more
+
 
 class Reader:
     """The chats on an open connection.
@@ -90,7 +92,7 @@ class Reader:
             "m.seq IN (SELECT min(n.seq) FROM chats AS c JOIN messages AS n ON n.chat = c.id "
             "WHERE n.role = 'user' AND c.deleted IS NULL "
             "GROUP BY c.id ORDER BY c.touched DESC LIMIT ?)",
-            limit,
+            min(limit, MOST),
         )
 
     def search(self, text: str, limit: int = 50) -> list[Hit]:
@@ -101,7 +103,7 @@ class Reader:
             limit: of hits.
         """
         with explained(self.path), database.reading(self._db):
-            return search(self._db, text, limit)
+            return search(self._db, text, min(limit, MOST))
 
     def _messages(self, condition: str, value: object) -> list[ChatMessage]:
         with explained(self.path), database.reading(self._db):

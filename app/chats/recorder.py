@@ -116,11 +116,22 @@ class Recorder:
             self._jobs.append(job)
             self._changed.notify_all()
 
+    def withdraw(self, message_id: int) -> None:
+        """As `Store.withdraw`; what an answer said so far and was not written yet goes with it."""
+        with self._changed:
+            self._answers.pop(message_id, None)
+        self.run(Store.withdraw, message_id)
+
     def run(self, verb: Callable[..., object], *values: Any) -> None:
         """Any other verb of the store, in its turn: `recorder.run(Store.rename, chat.id, "Title")`."""
         with self._changed:
             self._jobs.append(lambda store: verb(store, *values))
             self._changed.notify_all()
+
+    @property
+    def troubled(self) -> bool:
+        """What could not be written waits in memory for a disk that works."""
+        return bool(self._trouble)
 
     def flush(self, timeout: float = 1.0) -> bool:
         """Wait until everything so far is on disk, for `timeout` seconds at most; whether it is."""

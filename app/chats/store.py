@@ -10,13 +10,13 @@ import secrets
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from app.chats import columns, database, folding, messages
-from app.chats.errors import StoreError, explained, gone
+from app.chats.errors import StoreError, StoreUnavailable, explained, gone
 from app.chats.reader import Reader
 from app.chats.records import Attachment, ChatInfo, ChatMessage, MessageState, Role, Span
 
@@ -43,20 +43,24 @@ class Store(Reader):
         self._clock = clock
 
     @classmethod
-    def open(cls, path: Path, *, clock: Callable[[], float] = time.time) -> Store:
+    def open(
+        cls, path: Path, *, clock: Callable[[], float] = time.time, patience: float = database.PATIENCE
+    ) -> Store:
         """Open the store, which is made if it is not there. Chats deleted long ago are removed for good.
 
         Args:
             path: of the file.
             clock: seconds since 1970.
+            patience: seconds that a write waits for another process.
 
         Raises:
             StoreError: it cannot be opened; the sentence says why.
         """
-        store = cls(database.connect(path), path, clock)
+        store = cls(database.connect(path, patience), path, clock)
         try:
             store._lease.sweep()
-            store._purge("deleted < ?", clock() - KEPT_DAYS * 86_400)
+            with suppress(StoreUnavailable):  # what cannot be written now is removed at another start
+                store._purge("deleted < ?", clock() - KEPT_DAYS * 86_400)
         except BaseException:
             store._db.close()
             raise

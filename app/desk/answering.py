@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from app.assistant.template import Message
 from app.chats.conversation import Conversation
@@ -89,12 +90,13 @@ class Answering:
         """The engine has said its last: keep what it did, and how the answer under way ended."""
         self.hear([event for event in events if isinstance(event, Emitted)])
         if self.busy:
-            ends = [event.reason for event in events if isinstance(event, Finished)]
-            reason = ends[-1] if ends else "interrupt"
+            end = Finished("interrupt")
+            for event in events:
+                end = event if isinstance(event, Finished) else end
             answer = self.conversation.under_way
             # A question without an answer is not taken back: nobody is there to have it.
-            state = STATES.get(reason, "done") if answer and answer.text else "interrupted"
-            self._settle(state, reason)
+            state = STATES.get(end.reason, "done") if answer and answer.text else "interrupted"
+            self._settle(state, end.reason, end.facts)
         self.copies(LAST_COPIES)
         self._copies.close()
 
@@ -120,8 +122,9 @@ class Answering:
         ]
         return [*messages[:-1], replace(messages[-1], tokens=tuple(self.reports.tokens))]
 
-    def _settle(self, state: MessageState, reason: str) -> ChatMessage:
-        answer = replace(self.conversation.settle(state), stats=self.reports.stats(state, reason))
+    def _settle(self, state: MessageState, reason: str, facts: Mapping[str, Any]) -> ChatMessage:
+        stats = self.reports.stats(state, reason, facts)
+        answer = replace(self.conversation.settle(state), stats=stats)
         self.conversation.annotate(answer)
         self.shelf.settle(answer)
         self._copies.look(answer, self.conversation.files())
@@ -131,9 +134,8 @@ class Answering:
 
     def _withdraw(self) -> Question | None:
         gone = self.conversation.withdraw()
-        if len(self.conversation):
-            self.shelf.withdraw(gone, self.conversation.head)
-        else:
+        self.shelf.withdraw(gone, self.conversation.head)
+        if not len(self.conversation):
             self.shelf.forget()
         question = gone[-1]
         return Question(question.text, question.attachments) if question.role == "user" else None

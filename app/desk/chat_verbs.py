@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import time
 from pathlib import Path
 
-from app.chats import imports
-from app.chats.export import as_markdown, as_object
+from app.chats import exports, imports
 from app.chats.listed import in_line
 from app.chats.records import ChatInfo
 from app.desk.desk import Desk
 from app.desk.shelf import Shelf
 from app.files.names import path_of, unquoted
+from app.files.reading import raw
 from mlx_spec.errors import SpecError
 
 
@@ -86,31 +85,14 @@ def export(shelf: Shelf, chat: ChatInfo, path: str = "") -> str:
         SpecError: the file is there already, or cannot be written.
     """
     target = path_of(path or f"{chat.id}.md", Path.cwd())
-    messages, head = shelf.reading.messages(chat.id), shelf.reading.head(chat.id)
-    if target.suffix == ".json":
-        text = json.dumps(as_object(chat, messages, head), ensure_ascii=False, indent=1) + "\n"
-    else:
-        text = as_markdown(chat, messages, head)
-    try:
-        with target.open("x", encoding="utf-8") as file:
-            file.write(text)
-    except FileExistsError:
-        raise SpecError(f"{target} is there already.", "Name another file: /export PATH.") from None
-    except OSError as error:
-        raise SpecError(
-            f"{target} cannot be written: {error.strerror}.", "Name another file: /export PATH."
-        ) from error
+    exports.write(shelf.reading, chat, target)
     return f"Wrote {target}."
 
 
 def import_chat(desk: Desk, path: str) -> str:
     """Read a chat that was exported, and open it."""
     source = path_of(unquoted(path), Path.cwd())
-    try:
-        raw = source.read_bytes()
-    except OSError as error:
-        raise SpecError(f"{source} cannot be read: {error.strerror}.", "Check the path.") from error
-    found = imports.read(raw, source.name, time.time())
+    found = imports.read(raw(source, imports.LARGEST), source.name, time.time())
     chat = desk.shelf.reading.take(found.chat, found.messages, found.head)
     desk.open(chat)
     return " ".join([f"Imported {named(chat)}.", *found.warnings])

@@ -67,11 +67,13 @@ class Desk(Answering):
     def edit(self, question_id: int, text: str) -> None:
         """Ask a question of the chat in other words, as a branch of it.
 
+        Its files stay; those of the tray and those that the new words name come to them.
+
         Raises:
-            SpecError: there is no model, or an answer is under way.
+            SpecError: there is no model, an answer is under way, or a file cannot be attached.
         """
         self._need_rest()
-        self.shelf.add(self.conversation.edit(question_id, text))
+        self.shelf.add(self.conversation.edit(question_id, text, self.tray.take(text)))
         self._begin()
 
     def go_on(self) -> None:
@@ -201,7 +203,7 @@ class Desk(Answering):
         if event.reason == "interrupt" and not answer.text:
             back = self._withdraw()
         else:
-            self._settle(STATES.get(event.reason, "done"), event.reason)
+            self._settle(STATES.get(event.reason, "done"), event.reason, event.facts)
         self._next()
         return back
 
@@ -214,7 +216,7 @@ class Desk(Answering):
             return []
         back: list[Question | None] = []
         if answer.text:
-            self._settle("failed", "error")
+            self._settle("failed", "error", {})
         else:
             back.append(self._withdraw())
         back += self.waiting

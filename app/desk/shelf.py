@@ -17,6 +17,7 @@ from app.chats.store import Store
 from app.files.names import path_of
 
 TITLE = 60  # characters
+PATIENCE = 0.5  # seconds that the screen waits for another process
 
 
 class Shelf:
@@ -92,7 +93,7 @@ class Shelf:
         """
         self.stand(head)
         for message in messages:
-            self._recorder.run(Store.withdraw, message.id)
+            self._recorder.withdraw(message.id)
 
     def forget(self) -> None:
         """The open chat is as if it had never been; a question may begin another."""
@@ -146,14 +147,15 @@ class Shelf:
 
     @property
     def reading(self) -> Store:
-        """The store as it is after everything that was to be written so far.
+        """The store as it is after everything that was to be written so far, unless the disk fails.
 
         Raises:
             StoreError: it cannot be opened.
         """
-        self._recorder.flush()
+        if not self._recorder.troubled:  # the screen stands still meanwhile
+            self._recorder.flush()
         if self._store is None:
-            self._store = Store.open(self.path)
+            self._store = Store.open(self.path, patience=PATIENCE)
         return self._store
 
     def info(self, chat_id: str) -> ChatInfo:

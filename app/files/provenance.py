@@ -11,6 +11,7 @@ import sys
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from itertools import pairwise
 
 from app.chats.records import Attachment, Span
@@ -52,6 +53,49 @@ def copied(text: str, attachments: Sequence[Attachment]) -> tuple[Span, ...]:
         substrings.see(region)
     parts = _longest_first(answer, _candidates(answer, substrings.longest()))
     return _located(text, parts, attachments)
+
+
+class Claims:
+    """Tells which spans are true where nobody is believed: neither the spans nor the checksums of files."""
+
+    def __init__(self, attachments: Iterable[Attachment]) -> None:
+        self._files = {
+            (file.path, file.sha256): (file.text, [*line_starts(file.text), len(file.text)])
+            for file in attachments
+            if _is_of(file)
+        }
+
+    def confirmed(self, text: str, spans: Iterable[Span]) -> tuple[Span, ...]:
+        """Those spans of an answer that are parts which count, and stand in the lines that they name."""
+        answer = _Answer(text)
+        return tuple(
+            span
+            for span in spans
+            if span.end <= len(text)
+            and answer.counting(span.start, span.end) == (span.start, span.end)
+            and (span.path, span.sha256) in self._files
+            and _stands(text[span.start : span.end], span, *self._files[span.path, span.sha256])
+        )
+
+
+def _is_of(file: Attachment) -> bool:
+    """Whether the checksum is that of the file's text, as far as its encoding can be written again."""
+    try:
+        raw = [file.text.encode(file.encoding)]
+        if file.encoding in ("UTF-16", "UTF-32"):  # written with this machine's byte order
+            raw += [f"\ufeff{file.text}".encode(f"{file.encoding}-{order}") for order in ("LE", "BE")]
+    except (LookupError, ValueError):
+        return False
+    return file.sha256 in (sha256(each).hexdigest() for each in raw)
+
+
+def _stands(part: str, span: Span, text: str, lines: Sequence[int]) -> bool:
+    """Whether a part stands in exactly the lines of a file that its span names."""
+    first, last = span.first_line - 1, span.last_line - 1
+    if not 0 <= first <= last < len(lines) - 1:
+        return False
+    at = text.find(part, lines[first], lines[last + 1])
+    return lines[first] <= at < lines[first + 1] and lines[last] < at + len(part)
 
 
 class _Answer:

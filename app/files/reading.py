@@ -14,6 +14,7 @@ from app.files.encoding import NotText, encoding_of
 from app.files.lines import line_starts
 from app.files.names import path_of
 from mlx_spec.errors import SpecError
+from models.locations import chats_file
 
 LIMIT = 2_000_000  # bytes; more than the context of any model that runs at home
 _NEIGHBOURS = 1000  # names in a folder among which a mistyped one is looked for
@@ -33,17 +34,17 @@ def read(path: str | Path) -> Attachment:
         FileError: it is missing, a folder, a pipe or device, unreadable, over LIMIT, empty or not text.
     """
     file = path_of(str(path), Path.cwd())
-    raw = _bytes(file)
+    content = raw(file, LIMIT)
     try:
-        encoding = encoding_of(raw)
+        encoding = encoding_of(content)
     except NotText as error:
         raise FileError(f"{file} {error.finding}.", error.next_step) from error
-    text = raw.decode(encoding)
+    text = content.decode(encoding)
     if not text.strip():
         raise FileError(f"{file} is empty.", "Attach a file with text in it.")
     # A name may have bytes that are no text; they are written as \x9b.
     name = os.fsencode(file).decode("utf-8", "backslashreplace")
-    return Attachment(name, sha256(raw).hexdigest(), len(raw), encoding, text)
+    return Attachment(name, sha256(content).hexdigest(), len(content), encoding, text)
 
 
 def size(attachment: Attachment) -> str:
@@ -53,29 +54,37 @@ def size(attachment: Attachment) -> str:
     return f"{_told(attachment.size)}, {lines}, {attachment.encoding.removesuffix('-SIG')}"
 
 
-def _bytes(file: Path) -> bytes:
+def raw(file: Path, most: int) -> bytes:
+    """The bytes of a file that a person named, `most` of them.
+
+    Raises:
+        FileError: it is missing, a folder, a pipe or device, unreadable, larger, or the store of chats.
+    """
     try:
+        if os.path.realpath(file).startswith(os.path.realpath(chats_file())):
+            # Whoever closes it, or a journal beside it, drops the locks that SQLite has there.
+            raise FileError(f"{file} is where your chats are kept.", "Take an export or a backup.")
         # Opened first and looked at then, so that both are of one file; a pipe must not be waited for.
         with open(file, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as opened:
             status = os.fstat(opened.fileno())
             if not stat.S_ISREG(status.st_mode):
                 raise FileError(
-                    f"{file} is a pipe or a device.", "Save what comes out of it, and attach that file."
+                    f"{file} is a pipe or a device.", "Save what comes out of it, and take that file."
                 )
-            raw = opened.read(LIMIT + 1)
-            if len(raw) > LIMIT:
-                large = max(len(raw), status.st_size)
+            found = opened.read(most + 1)
+            if len(found) > most:
+                large = max(len(found), status.st_size)
                 raise FileError(
-                    f"{file} has {_told(large)}, and {_told(LIMIT)} is the most.", "Attach a part of it."
+                    f"{file} has {_told(large)}, and {_told(most)} is the most.", "Take a part of it."
                 )
-            return raw
+            return found
     except (FileNotFoundError, NotADirectoryError) as error:
         raise FileError(f"There is no file {file}.", _nearest(file)) from error
     except IsADirectoryError as error:
-        raise FileError(f"{file} is a folder.", "Attach the files in it that matter.") from error
+        raise FileError(f"{file} is a folder.", "Take the files in it that matter.") from error
     except (OSError, ValueError) as error:  # ValueError: a name with a NUL in it
         why = error.strerror if isinstance(error, OSError) else str(error)
-        raise FileError(f"{file} cannot be read: {why}.", "Attach a file that you can open.") from error
+        raise FileError(f"{file} cannot be read: {why}.", "Take a file that you can open.") from error
 
 
 def _nearest(file: Path) -> str:

@@ -14,7 +14,7 @@ from app.desk.verbs import VERBS, question_number
 from app.line import models
 from app.line.hearing import Hearing
 from app.line.voice import Voice
-from app.thinking import Split, split
+from app.thinking import Markers, Split, split
 from mlx_spec.errors import SpecError
 from models.stock import Stock
 
@@ -94,7 +94,7 @@ class Calls:
         answer = self._desk.conversation.last("assistant")
         if answer is None:
             raise SpecError("There is no answer yet.", "Ask something first.")
-        return split(answer.text, self._hearing.markers)
+        return split(answer.text, Markers.kept(answer.stats))
 
     def _model(self, ref: str) -> str:
         if ref:

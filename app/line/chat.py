@@ -15,7 +15,7 @@ from app.line.hearing import MODEL, YOU, Hearing
 from app.line.reader import Reader
 from app.line.signals import Signals
 from app.line.voice import Voice
-from app.thinking import split
+from app.thinking import Markers, split
 from mlx_spec.errors import SpecError
 from models.stock import Stock
 
@@ -116,7 +116,7 @@ class LineChat:
             if message.role == "user":
                 self._voice.tell(f"{YOU}{message.text}")
             else:
-                self._voice.tell(f"{MODEL}{split(message.text, self._hearing.markers).text}")
+                self._voice.tell(f"{MODEL}{split(message.text, Markers.kept(message.stats)).text}")
                 self._voice.say(STATES.get(message.state, ""))
 
     def _settle(self) -> None:

@@ -48,7 +48,6 @@ class Hearing:
 
     Attributes:
         thoughts: thinking is read out.
-        markers: around the thinking of the latest answer.
     """
 
     def __init__(self, desk: Desk, voice: Voice, clock: Callable[[], float] = time.monotonic) -> None:
@@ -61,7 +60,6 @@ class Hearing:
         self._voice = voice
         self._clock = clock
         self.thoughts = False
-        self.markers = Markers()
         self._thinking = Thinking()
         self._speaker = ""
         self._read = False  # it was said how much is read
@@ -144,7 +142,6 @@ class Hearing:
         answer = self._desk.conversation.under_way
         self._desk.reports.start(event)
         self._speaker, self._read = "", False
-        self.markers = event.markers
         if answer is not None and answer.text:  # it goes on where it was, with its markers
             self._thinking = Thinking(Markers(event.markers.start, event.markers.end))
             self._thinking.take(Round(pieces=[("", answer.text)]))

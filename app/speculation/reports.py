@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from app.chats.conversation import GOES_ON, Piece
 from app.chats.records import MessageState
 from app.speculation.rounds import RoundLog
 from app.speculation.timeline import Timeline
+from app.thinking import Markers
 from app.thread.events import Emitted, Measured, Ready, Retuned, Snapshot, Started
-
-KEPT = ("tok_s", "ttft_s", "prompt_tokens", "completion_tokens", "acceptance_rate", "acceptance_length")
 
 
 class Reports:
@@ -34,7 +32,7 @@ class Reports:
         self.rounds = RoundLog()
         self.timeline = Timeline()
         self.tokens: list[int] = []
-        self._opener = ""
+        self._markers = Markers()
 
     def take(self, event: Ready | Retuned | Measured) -> None:
         """Another pair, source or verdict."""
@@ -47,11 +45,11 @@ class Reports:
     def expect(self, tokens: Sequence[int] = ()) -> None:
         """An answer is asked for, or one that has these tokens already goes on."""
         self.tokens = list(tokens)
-        self._opener = ""
+        self._markers = Markers()
 
     def start(self, event: Started) -> None:
         """The answer begins; what its prompt opened belongs to it."""
-        self._opener = event.markers.opener
+        self._markers = event.markers
         self.rounds.begin()
         self.timeline.begin()
 
@@ -63,17 +61,20 @@ class Reports:
             self.timeline.add(event.round, event.snapshot)
             self.tokens += event.round.tokens
         pieces = [piece for event in rounds for piece in event.round.pieces]
-        if pieces and first and self._opener:
-            pieces.insert(0, ("prompt", self._opener))
+        if pieces and first and self._markers.opener:
+            pieces.insert(0, ("prompt", self._markers.opener))
         return pieces
 
-    def stats(self, state: MessageState, reason: str) -> dict[str, Any]:
-        """What is kept of an answer's numbers; its tokens if it may go on. JSON-ready."""
-        stats: dict[str, Any] = {"finish_reason": reason, "model": self.model, "draft": self.draft}
+    def stats(self, state: MessageState, reason: str, facts: Mapping[str, Any]) -> dict[str, Any]:
+        """What is kept of an answer besides its text; its tokens if it may go on. JSON-ready.
+
+        Args:
+            state: in which it ended.
+            reason: why.
+            facts: as `app.answer.facts` has them, or none where it broke off.
+        """
+        stats = {"finish_reason": reason, "model": self.model, "draft": self.draft, **facts}
+        stats["markers"] = [self._markers.start, self._markers.end]
         if state in GOES_ON:
             stats["tokens"] = self.tokens
-        if (now := self.snapshot) is not None:
-            stats |= {name: getattr(now, name) for name in KEPT}
-            verdict = now.verdict and {k: v for k, v in asdict(now.verdict).items() if k != "facts"}
-            stats["verdict"] = verdict
         return stats

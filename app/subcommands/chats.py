@@ -10,17 +10,16 @@ from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from app.chats.errors import StoreError
-from app.chats.export import ROLES, as_markdown, as_object, branch
+from app.answer import dump
+from app.chats.export import ROLES, as_object, branch
+from app.chats.exports import text_of, write
 from app.chats.imports import LARGEST, read
 from app.chats.listed import in_line, title
 from app.chats.records import ChatInfo
 from app.chats.store import KEPT_DAYS, Store
 from app.display import neutralise
 from app.errors import UsageError, did_you_mean, tell
-from app.replacement import replaced
 from app.settings.config import Given
-from app.subcommands.answer import dump
 from models.locations import chats_file, expanded
 
 
@@ -80,12 +79,16 @@ def run(args: argparse.Namespace, given: Given) -> int:
 
 def _list(store: Store, words: list[str], args: argparse.Namespace) -> None:
     chats = store.chats(deleted=args.deleted)
-    if args.json:
-        sys.stdout.write(dump({"chats": [asdict(chat) for chat in chats]}))
-    elif not chats:
+    if not chats and not args.json:
         tell("note", "No chat is deleted." if args.deleted else "There are no chats yet.")
-    for chat in () if args.json else chats:
-        sys.stdout.write(f"{in_line(chat)}\n")
+    sys.stdout.write(_listed(chats, args.json))
+
+
+def _listed(chats: Sequence[ChatInfo], as_json: bool) -> str:
+    """Chats as one object, or on a line each."""
+    if as_json:
+        return dump({"chats": [asdict(chat) for chat in chats]})
+    return "".join(f"{in_line(chat)}\n" for chat in chats)
 
 
 def _search(store: Store, words: list[str], args: argparse.Namespace) -> None:
@@ -143,32 +146,26 @@ def _restore(store: Store, words: list[str], args: argparse.Namespace) -> None:
 
 
 def _named(store: Store, words: Sequence[str]) -> list[ChatInfo]:
-    """All of the chats that are named, before anything is done to one."""
-    return [store.info(word) for word in words]
+    """All of the chats that are named, each once, before anything is done to one."""
+    return list({(chat := store.info(word)).id: chat for word in words}.values())
 
 
 def _export(store: Store, words: list[str], args: argparse.Namespace) -> None:
     chat = store.info(words[0])
-    messages, head = store.messages(chat.id), store.head(chat.id)
-    as_json = args.format == "json" or (args.format is None and str(args.out).endswith(".json"))
-    text = dump(as_object(chat, messages, head)) if as_json else as_markdown(chat, messages, head)
     if args.out is None:
-        sys.stdout.write(text)
-        return
-    target = expanded(args.out)
-    if target.exists():
-        raise StoreError(f"{target} is there already.", "Name a new file with --out.")
-    with replaced(target) as stream:
-        stream.write(text.encode())
+        sys.stdout.write(text_of(store, chat, as_json=args.format == "json"))
+    else:
+        write(store, chat, expanded(args.out), args.format)
 
 
 def _import(store: Store, words: list[str], args: argparse.Namespace) -> None:
-    for name, raw in _files(words):
-        found = read(raw, name, time.time())
+    read_all = [(name, read(raw, name, time.time())) for name, raw in _files(words)]
+    chats = []
+    for name, found in read_all:
         for sentence in found.warnings:
             tell("warning", f"{name}: {sentence}")
-        chat = store.take(found.chat, found.messages, found.head)
-        sys.stdout.write(dump(asdict(chat)) if args.json else f"{in_line(chat)}\n")
+        chats.append(store.take(found.chat, found.messages, found.head))
+    sys.stdout.write(_listed(chats, args.json))
 
 
 def _files(names: list[str]) -> Iterator[tuple[str, bytes]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import traceback
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -221,10 +222,17 @@ class Emitted:
 
 @dataclass(frozen=True)
 class Finished:
-    """An answer ended, because the context has no room for more if `context_full`."""
+    """An answer ended.
+
+    Attributes:
+        reason: why.
+        context_full: because the context has no room for more.
+        facts: what is known of how it came about, as `app.answer.facts` has it; none if it never began.
+    """
 
     reason: FinishReason
     context_full: bool = False
+    facts: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
 
 @dataclass(frozen=True)

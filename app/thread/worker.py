@@ -17,6 +17,7 @@ from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from app.answer import facts
 from app.errors import INTERRUPTED
 from app.settings.config import typed
 from app.thread.events import (
@@ -327,7 +328,9 @@ class Worker:
             self.events.append(Emitted(event, Snapshot.of(assistant.metrics)))
             reason = event.finish_reason or reason
             hear()
-        self.events.append(Finished(reason, assistant.metrics.context_full))
+        metrics = assistant.metrics
+        known = facts(metrics, assistant.model, assistant.draft)
+        self.events.append(Finished(reason, metrics.context_full, known))
 
 
 def _give_back() -> None:

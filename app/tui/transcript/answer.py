@@ -51,11 +51,11 @@ class Answer(Entry):
         self._page: _Page | None = None
 
     @classmethod
-    def kept(cls, message: ChatMessage, markers: Markers, *, show_origins: bool) -> Answer:
+    def kept(cls, message: ChatMessage, *, show_origins: bool) -> Answer:
         """One out of a chat that was kept."""
         answer = cls(show_origins=show_origins)
         answer.message_id = message.id
-        answer._markers = Markers(markers.start, markers.end)
+        answer._markers = Markers.kept(message.stats)
         answer._tape = Tape(message.text, message.pieces)
         answer._spans = message.spans
         answer.finish(ENDINGS.get(message.state, ""))

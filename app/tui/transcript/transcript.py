@@ -14,14 +14,11 @@ from textual.events import Click
 from textual.message import Message
 
 from app.chats.records import Attachment, ChatMessage
-from app.thinking import Markers
 from app.tui.transcript.answer import Answer
 from app.tui.transcript.entries import Entries
 from app.tui.transcript.entry import Entry, Notice, Question, Welcome
 
 __all__ = ["Answer", "Notice", "Question", "Transcript"]
-
-UNMARKED = Markers()  # but for what most models write
 
 Said: TypeAlias = Question | Answer
 
@@ -65,7 +62,6 @@ class Transcript(Entries):
         path: Sequence[ChatMessage],
         branches: Mapping[int, tuple[int, int]] = {},
         *,
-        markers: Markers = UNMARKED,
         show_origins: bool = False,
     ) -> None:
         """Show another chat, or another branch of this one, at its end.
@@ -73,13 +69,12 @@ class Transcript(Entries):
         Args:
             path: from the first message to the last that shows. What shows already stays as it is.
             branches: by message, which of how many siblings it is, from 1.
-            markers: around the thinking in the answers.
             show_origins: as in `show_origins`.
         """
         known = {entry.message_id: entry for entry in self.messages if entry.message_id is not None}
         entries: list[Entry] = []
         for message in path:
-            entry = known.get(message.id) or _entry(message, markers, show_origins)
+            entry = known.get(message.id) or _entry(message, show_origins)
             entry.branch = branches.get(message.id)
             entries.append(entry)
         self.fill(entries or [Welcome()])
@@ -152,9 +147,9 @@ class Transcript(Entries):
             self.mark(entry)
 
 
-def _entry(message: ChatMessage, markers: Markers, show_origins: bool) -> Said:
+def _entry(message: ChatMessage, show_origins: bool) -> Said:
     if message.role == "assistant":
-        return Answer.kept(message, markers, show_origins=show_origins)
+        return Answer.kept(message, show_origins=show_origins)
     question = Question(message.text, message.attachments)
     question.message_id = message.id
     return question

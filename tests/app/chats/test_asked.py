@@ -38,6 +38,7 @@ def test_the_first_question_of_each_of_the_latest_chats(store: Store, talk: Call
     found = asked(path, 3, said.append)
     assert sorted(prompt.turns for prompt in found.prompts) == [(("user", "first"),), (("user", "latest"),)]
     assert said == []
+    assert len(asked(path, 1 << 80, said.append).prompts) == 3
 
 
 def test_files_are_asked_with_their_question_and_what_is_too_long_is_counted(

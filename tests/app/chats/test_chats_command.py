@@ -63,6 +63,7 @@ def test_several_chats_are_deleted_together_or_not_at_all(specchat: Any, rivers:
     assert len(specchat("chats").out.splitlines()) == 2
     specchat("chats", "delete", rivers, other)
     assert specchat("chats").out == ""
+    assert specchat("chats", "delete", rivers, rivers[:4], "--forever").code == 0  # named twice
 
 
 def test_search_shows_where(specchat: Any, rivers: str) -> None:
@@ -71,6 +72,7 @@ def test_search_shows_where(specchat: Any, rivers: str) -> None:
     assert title["message_id"] is None
     assert message["snippet"][message["start"] : message["end"]] == "rivers"
     assert len(specchat("chats", "search", "rivers", "--limit", "1").out.splitlines()) == 1
+    assert len(specchat("chats", "search", "rivers", "--limit", "9" * 20).out.splitlines()) == 2
     nothing = specchat("chats", "search", "lake")
     assert (nothing.code, nothing.out) == (0, "")
     assert "'lake' stands in no chat" in nothing.err
@@ -108,7 +110,33 @@ def test_an_export_comes_back(specchat: Any, rivers: str, tmp_path: Path, name: 
     assert copy != rivers
     assert specchat("chats", "show", copy).out == specchat("chats", "show", rivers).out
     piped = specchat("chats", "import", "-", "--json", stdin=target.read_bytes())
-    assert json.loads(piped.out)["title"] == "Rivers"
+    (chat,) = json.loads(piped.out)["chats"]
+    assert chat["title"] == "Rivers"
+
+
+def test_several_files_are_imported_together_or_not_at_all(
+    specchat: Any, rivers: str, tmp_path: Path
+) -> None:
+    target = tmp_path / "chat.json"
+    specchat("chats", "export", rivers, "--out", str(target))
+    (tmp_path / "x").write_text("milk, eggs")
+    assert specchat("chats", "import", str(target), str(tmp_path / "x")).code == 1
+    assert len(specchat("chats").out.splitlines()) == 1
+    both = json.loads(specchat("chats", "import", str(target), str(target), "--json").out)
+    assert [chat["title"] for chat in both["chats"]] == ["Rivers", "Rivers"]
+
+
+@pytest.mark.parametrize("words", [["backup"], ["export", "ID", "--out"]])
+@pytest.mark.parametrize(
+    ("name", "said"), [("nowhere/x", "No such file or directory"), ("x" * 300, "File name too long")]
+)
+def test_a_file_that_cannot_be_written_is_named_as_it_was_typed(
+    specchat: Any, rivers: str, tmp_path: Path, words: list[str], name: str, said: str
+) -> None:
+    target = tmp_path / name
+    outcome = specchat("chats", *[rivers if word == "ID" else word for word in words], str(target))
+    assert outcome.code == 1
+    assert outcome.err == f"specchat: error: {target} cannot be written: {said}. Name another file.\n"
 
 
 def test_a_backup_can_take_the_place_of_the_store(specchat: Any, rivers: str, store: Store) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,16 +14,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from kept import file
 
+from app.answer import dump
 from app.chats.export import as_markdown, as_object
 from app.chats.imported import Imported, ImportFailed
 from app.chats.imports import read
 from app.chats.records import Attachment, ChatInfo, ChatMessage, Span
 from app.chats.store import Store
 from app.display import neutralise
-from app.subcommands.answer import dump
+from app.files.provenance import copied
+from app.files.reading import read as files_read
 
 CHAT = ChatInfo("k2m4", "Über Tests", 1.5, 2.5, True, None, 0, "builtin", "lookup")
 NOTES = file("one\ntwo three\n")
+TEXT = "one\ntwo three four\nfive six seven eight nine\n"
+LONG = file(TEXT, sha256=hashlib.sha256(TEXT.encode()).hexdigest())
 
 
 def answer(text: str, **fields: Any) -> ChatMessage:
@@ -121,13 +127,51 @@ def test_an_answer_says_what_ask_says() -> None:
 
 
 def test_spans_come_back_if_they_are_in_their_file() -> None:
-    true = Span(0, 9, NOTES.sha256, NOTES.path, 2, 2)
-    messages = [asked(attachments=(NOTES,)), answer("two three four", spans=(true,))]
+    said = "She said: two three four\nfive six seven eight nine, and left."
+    messages = [asked(attachments=(LONG,)), answer(said, spans=copied(said, [LONG]))]
+    assert messages[1].spans == (Span(10, 50, LONG.sha256, LONG.path, 2, 3),)
     assert through_json(messages).messages == messages
-    forged = replace(messages[1], text="ten three four", pieces=(("plain", "ten three four"),))
-    found = through_json([messages[0], forged])
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        {"start": 11},  # cuts a word
+        {"end": 20},  # two words
+        {"end": 10_000},
+        {"start": 50, "end": 10},
+        {"sha256": "0" * 64},
+        {"path": "/etc/passwd"},
+        {"first_line": 1},
+        {"first_line": 0},
+        {"last_line": 999_999},
+        {"last_line": 2},
+    ],
+)
+def test_a_span_that_claims_what_is_not_so_is_left_out(claim: dict[str, Any]) -> None:
+    said = "She said: two three four\nfive six seven eight nine, and left."
+    (true,) = copied(said, [LONG])
+    found = through_json([asked(attachments=(LONG,)), answer(said, spans=(replace(true, **claim),))])
     assert found.messages[1].spans == ()
-    assert "not in them" in found.warnings[0]
+    assert "not copied from files as they claim" in found.warnings[0]
+
+
+def test_a_checksum_that_is_not_the_texts_is_not_believed() -> None:
+    forged = replace(LONG, sha256="0" * 64)
+    found = through_json([asked(attachments=(forged,)), answer(LONG.text, spans=copied(LONG.text, [forged]))])
+    assert found.messages[1].spans == ()
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-le", "utf-32-be", "cp1252", "shift_jis"])
+@pytest.mark.parametrize("order", ["little", "big"])
+def test_spans_of_files_in_any_encoding_come_back(tmp_path: Path, encoding: str, order: str) -> None:
+    mark = "\ufeff" if encoding == "utf-16" else ""
+    name = f"utf-16-{order[0]}e" if encoding == "utf-16" else encoding
+    (tmp_path / "notes.txt").write_bytes((mark + LONG.text).encode(name))
+    file = files_read(tmp_path / "notes.txt")
+    messages = [asked(attachments=(file,)), answer(LONG.text, spans=copied(LONG.text, [file]))]
+    assert messages[1].spans
+    assert through_json(messages).messages == messages
 
 
 OBJECT = as_object(CHAT, [asked(attachments=(NOTES,)), answer("So.", stats={"tok_s": 1.0})], 2)

@@ -43,6 +43,19 @@ for number in range(25):
     parent = store.add(chat.id, parent=parent, role="user", text=f"{sys.argv[3]} {number}").id
 store.close()
 """
+TWICE = """
+import sys, time
+from pathlib import Path
+from app.chats.store import Store
+store = Store.open(Path(sys.argv[1]))
+reading = Store.open(Path(sys.argv[1]))
+chat = store.create("Twice")
+print("open", flush=True)
+sys.stdin.readline()
+store.add(chat.id, parent=None, role="user", text="Kept?")
+print(len(reading.messages(chat.id)), flush=True)
+time.sleep(60)
+"""
 
 
 @pytest.fixture
@@ -55,6 +68,7 @@ def start() -> Iterator[Callable[..., subprocess.Popen[str]]]:
             [sys.executable, "-c", program, *map(str, arguments)],
             cwd=ROOT,
             env={**os.environ, "PYTHONPATH": os.pathsep.join((str(ROOT), str(ROOT / "tests")))},
+            stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -66,6 +80,7 @@ def start() -> Iterator[Callable[..., subprocess.Popen[str]]]:
     for process in started:
         process.kill()
         process.wait()
+        process.stdin.close()
         process.stdout.close()
 
 
@@ -106,6 +121,23 @@ def test_an_answer_is_interrupted_when_its_store_is_closed(store: Store, path: P
         (answer.id, "interrupted"),
         (done.id, "done"),
     ]
+
+
+def test_nothing_is_lost_if_others_come_and_go_beside_two_connections_of_one_process(
+    path: Path, start: Callable
+) -> None:
+    writer = start(TWICE, path)
+    assert writer.stdout.readline() == "open\n"
+    Store.open(path).close()
+    writer.stdin.write("\n")
+    writer.stdin.flush()
+    assert writer.stdout.readline() == "1\n"
+    writer.kill()
+    writer.wait()
+    store = Store.open(path)
+    (chat,) = store.chats()
+    assert [message.text for message in store.messages(chat.id)] == ["Kept?"]
+    store.close()
 
 
 def test_processes_that_open_a_new_store_at_the_same_moment_all_write(path: Path, start: Callable) -> None:

@@ -171,6 +171,20 @@ def test_what_can_never_be_written_is_told_and_holds_nothing_up(
     assert [each.id for each in kept.chats()] == [other.id]
 
 
+def test_an_answer_that_is_withdrawn_is_not_written_any_more(
+    path: Path, said: list[str], kept: Store
+) -> None:
+    recorder = Recorder(path, said.append, interval=60)
+    chat, answer = stream(recorder)
+    recorder.progress(answer, "", [])
+    recorder.flush()  # the next one would be due in a minute
+    recorder.progress(answer, "", [])
+    recorder.withdraw(answer)
+    assert recorder.close() is None
+    assert [message.text for message in kept.messages(chat)] == ["Why?"]
+    assert said == []
+
+
 def test_closing_writes_what_is_left(path: Path, kept: Store, said: list[str]) -> None:
     recorder = Recorder(path, said.append, interval=60)
     chat, answer = stream(recorder)

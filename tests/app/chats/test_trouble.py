@@ -7,14 +7,17 @@ import os
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from kept import Clock
 
 from app.chats import database, migrations
 from app.chats.errors import StoreError, StoreUnavailable, explained
-from app.chats.store import Store
+from app.chats.recorder import Recorder
+from app.chats.store import KEPT_DAYS, Store
+from app.desk.shelf import Shelf
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -108,6 +111,40 @@ def test_a_folder_that_cannot_be_written(path: Path, existing: bool) -> None:
     assert not list(path.parent.glob("chats.db-*"))
 
 
+@pytest.fixture
+def other(store: Store, path: Path) -> Iterator[sqlite3.Connection]:
+    """What another process has open."""
+    connection = sqlite3.connect(path, isolation_level=None)
+    yield connection
+    connection.close()
+
+
+def test_chats_can_be_read_while_another_process_writes(
+    store: Store, path: Path, clock: Clock, talk: Callable, other: sqlite3.Connection
+) -> None:
+    chat, said = talk("one", "two")
+    store.delete(talk("long ago")[0].id)
+    other.execute("BEGIN IMMEDIATE")
+    clock.now += (KEPT_DAYS + 1) * 86_400  # there is something to remove for good
+    reader = Store.open(path, clock=clock, patience=0)
+    assert [each.id for each in reader.chats()] == [chat.id]
+    assert reader.messages(chat.id) == said
+    reader.close()
+
+
+def test_the_screen_is_told_of_a_busy_store_and_never_waits_for_it_long(
+    store: Store, path: Path, talk: Callable, other: sqlite3.Connection
+) -> None:
+    chat, _ = talk("one", "two")
+    other.execute("BEGIN IMMEDIATE")
+    shelf = Shelf(path)
+    with pytest.raises(StoreUnavailable, match=r"busy\. Wait a moment"):
+        shelf.reading.pin(chat.id)
+    (milliseconds,) = shelf.reading._db.execute("PRAGMA busy_timeout").fetchone()
+    assert milliseconds <= 500
+    shelf.close()
+
+
 @pytest.mark.parametrize(
     ("code", "said"),
     [
@@ -126,6 +163,33 @@ def test_every_failure_of_sqlite_names_the_next_step(code: int, said: str) -> No
     error.sqlite_errorcode = code
     with pytest.raises(StoreError, match=said), explained(Path("/chats.db")):
         raise error
+
+
+def test_the_screen_does_not_wait_for_a_disk_that_fails(
+    store: Store, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise StoreUnavailable("The disk is full.", "Free some space.")
+
+    monkeypatch.setattr(Store, "create", fail)
+    shelf = Shelf(path)
+    shelf.begin("Why?", "builtin", "lookup")
+    assert shelf.reading.chats() == []  # it is not known yet that the disk fails
+    monkeypatch.setattr(Recorder, "flush", lambda _: pytest.fail("the screen waited"))
+    assert shelf.reading.chats() == []
+    assert "kept in memory alone" in shelf.news[0]
+    shelf.close()
+
+
+def test_a_failure_that_ends_a_reading_is_the_one_that_is_told(store: Store) -> None:
+    def read() -> None:
+        with database.reading(store._db):
+            store._db.execute("ROLLBACK")  # as SQLite does by itself where a disk is full
+            raise sqlite3.OperationalError("database or disk is full")
+
+    with pytest.raises(sqlite3.OperationalError, match="is full"):
+        read()
+    assert store.chats() == []
 
 
 # Migrations

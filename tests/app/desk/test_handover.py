@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 from app.cli import _parser, _split
@@ -27,8 +29,18 @@ def read_back(argv: tuple[str, ...]) -> tuple[argparse.Namespace, Settings]:
 
 def test_it_is_this_python_and_the_quick_sweep_of_the_pair() -> None:
     made = handover(Settings(model="org/name", draft="model:org/small"))
-    assert made.argv[:5] == (sys.executable, "-m", "app", "bench", "--quick")
+    assert made.argv[0] == sys.executable
+    assert made.argv[4:6] == ("bench", "--quick")
     assert made.command == "specchat bench --quick --model=org/name --draft=model:org/small"
+
+
+def test_it_is_this_specchat_whatever_stands_in_the_persons_folder(tmp_path: Path) -> None:
+    (tmp_path / "app").mkdir()
+    for name in ("__init__", "__main__", "cli"):
+        (tmp_path / "app" / f"{name}.py").write_text("print('another app')\n")
+    made = handover(Settings(model="builtin"))
+    told = subprocess.run([*made.argv, "--help"], cwd=tmp_path, capture_output=True, text=True)
+    assert told.stdout.startswith("usage: specchat bench"), told.stdout + told.stderr
 
 
 def test_every_setting_that_a_sweep_uses_comes_over(monkeypatch: Any) -> None:
@@ -37,14 +49,14 @@ def test_every_setting_that_a_sweep_uses_comes_over(monkeypatch: Any) -> None:
         seed_exact=True, exactness="strict", logit_bias=((42, -5.0), (7, 1.5)), system="Be -- brief.",
     )  # fmt: skip
     monkeypatch.setenv("SPECCHAT_TOP_K", "50")
-    args, read = read_back(handover(settings).argv[3:])
+    args, read = read_back(handover(settings).argv[4:])
     assert args.quick
     assert read == settings, "flags overrule the environment"
 
 
 def test_what_is_of_a_chat_alone_does_not(monkeypatch: Any) -> None:
     settings = Settings(k=3, max_tokens=9, stop=("x",), details=True, context_full="drop", paranoid=True)
-    _, read = read_back(handover(settings).argv[3:])
+    _, read = read_back(handover(settings).argv[4:])
     assert read == Settings()
 
 

@@ -7,7 +7,7 @@ from copies import attached, check, copied_the_long_way
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.files.provenance import copied
+from app.files.provenance import Claims, copied
 
 TALE = "Once upon a time there was a fox who lived under the old mill.\nIt slept by day.\n"
 
@@ -159,6 +159,7 @@ def check_against_the_long_way(case: tuple[str, list[str]]) -> None:
     spans = copied(text, attachments)
     assert [(span.start, span.end) for span in spans] == copied_the_long_way(text, files)
     check(text, attachments, spans)
+    assert Claims(attachments).confirmed(text, spans) == spans
 
 
 @given(answers_and_files())

@@ -10,6 +10,7 @@ import pytest
 
 from app.errors import exit_code, sentence
 from app.files.reading import LIMIT, FileError, read, size
+from models.locations import chats_file
 
 GERMAN = "Die Straße ist für Fußgänger geöffnet. Schöne Grüße aus München.\n"
 KOREAN = "안녕하세요. 회의는 금요일 오후 세 시에 시작합니다.\n장소: 본관 3층 회의실\n"
@@ -69,7 +70,7 @@ def refusal(path: Path | str) -> str:
         (b"%PDF-1.7\n1 0 obj", "is a PDF. Save its text, for example with pdftotext"),
         ((KOREAN * 3).encode()[:-3], "is UTF-8 but for 1 byte. Save it as UTF-8"),
         (b"\xff\xfea\0b", "starts as UTF-16 and goes on otherwise."),
-        (b"x" * (LIMIT + 1), "has 2 MB, and 2 MB is the most. Attach a part of it."),
+        (b"x" * (LIMIT + 1), "has 2 MB, and 2 MB is the most. Take a part of it."),
         (b"x" * 3_400_000, "has 3.4 MB, and 2 MB is the most."),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
@@ -95,9 +96,18 @@ def test_what_is_no_file_is_refused_and_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     assert "is a pipe or a device. Save what comes out of it" in refusal(tmp_path / "pipe")
     assert "is a pipe or a device." in refusal("/dev/null")
-    assert "is a folder. Attach the files in it" in refusal(tmp_path)
+    assert "is a folder. Take the files in it" in refusal(tmp_path)
     assert "cannot be read: " in refusal(f"{tmp_path}/a\0b")
     assert "cannot be read: " in refusal("/" + "x" * 5000)
+
+
+def test_the_store_of_chats_is_never_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To close it would drop the locks that SQLite has on it in this process."""
+    store = chats_file()
+    (tmp_path / "link").symlink_to(store)
+    monkeypatch.setattr(os, "open", lambda *_: pytest.fail("it was opened"))
+    for name in (store, f"{store}-shm", tmp_path / "link"):
+        assert refusal(name) == f"{name} is where your chats are kept. Take an export or a backup."
 
 
 def test_a_link_is_followed_and_keeps_its_name(tmp_path: Path) -> None:
@@ -115,7 +125,7 @@ def test_an_unreadable_file_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     (tmp_path / "a").write_text("text")
     monkeypatch.setattr(os, "open", refuse)
     assert refusal(tmp_path / "a") == (
-        f"{tmp_path}/a cannot be read: Permission denied. Attach a file that you can open."
+        f"{tmp_path}/a cannot be read: Permission denied. Take a file that you can open."
     )
 
 

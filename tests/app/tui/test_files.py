@@ -45,6 +45,23 @@ async def test_a_file_named_in_a_question_goes_with_it_and_one_that_is_not_there
     assert LINES[3] in assistant.asked[0][0].content
 
 
+async def test_an_edited_question_keeps_its_files_and_takes_those_that_it_names(notes: Path) -> None:
+    notes.with_name("more.txt").write_text("And more.\n")
+    notes.with_name("last.txt").write_text("And the last.\n")
+    async with chat(Scripted([rounds("One."), rounds("Two.")])) as driver:
+        await driver.ask("Sum up @notes.txt please")
+        await driver.see("One.", "○ ready")
+        await driver.ask("/attach last.txt")
+        await driver.see("+ last.txt")
+        await driver.ask("/edit")
+        await driver.see("as a branch")
+        await driver.ask("Sum up @more.txt instead")
+        await driver.see("Two.", "○ ready")
+        files = driver.app.desk.conversation.path[0].attachments
+        assert [Path(file.path).name for file in files] == ["notes.txt", "last.txt", "more.txt"]
+        assert driver.app.desk.tray.files == []
+
+
 async def test_what_cannot_be_attached_is_refused_and_the_question_stays(notes: Path) -> None:
     notes.with_name("picture.bin").write_bytes(b"\0\1\2" * 50)
     async with chat(Scripted()) as driver:

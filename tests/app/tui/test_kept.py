@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
+import os
 from pathlib import Path
 
 import pytest
 from driver import chat
-from screenplay import Scripted, rounds
+from screenplay import Scripted, desk_for, rounds, worker_for
 
+from app.answer import dump, facts
 from app.assistant.template import Message
 from app.chats.store import Store
+from app.desk.chat_verbs import import_chat
 from app.desk.shelf import title_of
+from app.files.reading import FileError
 from app.thinking import Markers
 from models import locations
 
@@ -77,6 +82,37 @@ async def test_thinking_that_the_prompt_opened_is_thinking_when_the_chat_is_take
         assert "Well" not in driver.screen
         await driver.pilot.press("f2")
         await driver.see("3 tokens: 3 undrafted")
+
+
+async def test_a_models_own_markers_tell_its_thinking_when_the_chat_is_taken_up_and_exported(
+    tmp_path: Path,
+) -> None:
+    thought = Scripted(
+        [rounds("[THINK]Well", ", hm.[/THINK]", "Yes.")], markers=Markers("[THINK]", "[/THINK]")
+    )
+    async with chat(thought) as driver:
+        await driver.ask("Go.")
+        await driver.see("Yes.", "○ ready")
+    async with chat(Scripted(), resume=True) as driver:
+        await driver.see("▸ thought for", "Yes.")
+        assert "Well" not in driver.screen
+        await driver.ask(f"/export {tmp_path / 'chat.json'}")
+        await driver.until((tmp_path / "chat.json").exists)
+    answer = json.loads((tmp_path / "chat.json").read_text())["messages"][1]["answer"]
+    assert (answer["text"], answer["thinking"]) == ("Yes.", "Well, hm.")
+
+
+async def test_the_export_of_an_answer_says_what_ask_says_of_it(tmp_path: Path) -> None:
+    assistant = Scripted([rounds("First.")])
+    async with chat(assistant) as driver:
+        await driver.ask("Alpha")
+        await driver.see("First.", "○ ready")
+        await driver.ask(f"/export {tmp_path / 'chat.json'}")
+        await driver.until((tmp_path / "chat.json").exists)
+    said = json.loads((tmp_path / "chat.json").read_text())["messages"][1]["answer"]
+    known = facts(assistant.metrics, assistant.model, assistant.draft)
+    known |= {"finish_reason": "stop", "markers": ["<think>", "</think>"], "text": "First.", "thinking": None}
+    assert said == json.loads(dump(known))
 
 
 async def test_quitting_in_mid_answer_keeps_what_was_said() -> None:
@@ -178,11 +214,12 @@ async def test_speaking_in_a_deleted_chat_brings_it_back_and_deleting_the_open_o
 @pytest.mark.parametrize("name", ["chat.md", "chat.json"])
 async def test_a_chat_leaves_as_a_file_and_comes_back(name: str, tmp_path: Path) -> None:
     file = tmp_path / name
-    async with chat(Scripted([rounds("First.")])) as driver:
+    async with chat(Scripted([rounds("First. \x7f\x9b31m")])) as driver:
         await driver.ask("Alpha")
         await driver.see("First.", "○ ready")
         await driver.ask(f"/export {file}")
         await driver.until(file.exists)
+        assert not {"\x7f", "\x9b"} & set(file.read_text(encoding="utf-8"))
         await driver.ask(f"/export {file}")
         await driver.see("there already")
         driver.prompt.clear()
@@ -190,6 +227,12 @@ async def test_a_chat_leaves_as_a_file_and_comes_back(name: str, tmp_path: Path)
         await driver.ask(f"/import {file}")
         await driver.see("Alpha", "First.")
         assert len(driver.app.desk.shelf.reading.chats()) == 2
+
+
+def test_no_import_waits_for_a_pipe(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(FileError, match="is a pipe or a device"):
+        import_chat(desk_for(worker_for(Scripted())), str(tmp_path / "pipe"))
 
 
 async def test_up_recalls_questions_of_earlier_chats() -> None:
