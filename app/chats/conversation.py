@@ -60,6 +60,9 @@ class Conversation:
     def __len__(self) -> int:
         return len(self._messages)
 
+    def __contains__(self, message_id: object) -> bool:
+        return message_id in self._messages
+
     @property
     def path(self) -> list[ChatMessage]:
         """From the first message to the head."""
@@ -113,11 +116,15 @@ class Conversation:
         self._before = self.head
         return self._new("user", parent, text, tuple(attachments))
 
-    def edit(self, question_id: int, text: str) -> ChatMessage:
-        """The question in other words, with the same files: a sibling, and the path goes there."""
+    def edit(self, question_id: int, text: str, attachments: Sequence[Attachment] = ()) -> ChatMessage:
+        """The question in other words: a sibling, and the path goes there.
+
+        It has the same files, and more of them; of one path, the newer.
+        """
         question = self._messages[question_id]
         self._before = self.head
-        return self._new("user", question.parent, text, question.attachments)
+        files = {file.path: file for file in (*question.attachments, *attachments)}
+        return self._new("user", question.parent, text, tuple(files.values()))
 
     def answer(self) -> ChatMessage:
         """An empty answer to the path's last question is under way: a sibling of those that it has."""

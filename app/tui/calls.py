@@ -68,7 +68,9 @@ class Calls:
         return ""
 
     def _stop(self, _: str) -> str:
-        self._app.action_stop()
+        if not self._desk.busy:
+            raise SpecError("No answer runs.", "While one does, Esc stops it.")
+        self._stage.stop()
         return ""
 
     def _copy(self, what: str) -> str:

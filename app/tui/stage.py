@@ -34,7 +34,6 @@ class Stage:
         desk: the open chat.
         page: what the transcript shows of it.
         facts: what the status line shows.
-        editing: id of the question that is written anew, or None.
     """
 
     def __init__(self, app: TerminalApp, desk: Desk) -> None:
@@ -49,7 +48,6 @@ class Stage:
         self.sentence = Sentence()
         self.page = Page(self.transcript)
         self.facts = Facts()
-        self.editing: int | None = None
         self._doing = "Loading the model."
         self._wide = False
         self._panel: bool | None = None  # as the width has it, until the person says
@@ -75,24 +73,33 @@ class Stage:
                 self.prompt.give_back(question.text)
                 self.desk.tray.files[:0] = question.files
 
+    def stop(self) -> None:
+        """End the answer under way."""
+        if self.page.answer is not None:
+            # A long prompt's forward pass may take seconds yet.
+            self.page.answer.note("■ stopping")
+        self.give_back(self.desk.stop())
+
     def edit(self, question_id: int, text: str) -> None:
         """What is sent next is this question in other words."""
-        self.editing = question_id
+        self.desk.editing = question_id
         self.prompt.write(text)
         self._show_slip()
 
     def leave_edit(self) -> bool:
         """What is sent next is a new question; False if it was anyway."""
-        was_editing, self.editing = self.editing is not None, None
+        was_editing, self.desk.editing = self.desk.editing is not None, None
         if was_editing:
-            self.prompt.clear()
+            self.prompt.set_aside()
             self._show_slip()
         return was_editing
 
     def _show_slip(self) -> None:
         waiting = [f"◌ waits: {_line(question.text)}" for question in self.desk.waiting]
         files = [f"+ {told(file)}" for file in self.desk.tray.files]
-        editing = ["✎ Enter asks this anew, as a branch. Esc leaves it."] if self.editing is not None else []
+        editing = (
+            ["✎ Enter asks this anew, as a branch. Esc leaves it."] if self.desk.editing is not None else []
+        )
         self.slip.items = (*waiting, *files, *editing)
 
     # Words
