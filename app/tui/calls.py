@@ -22,6 +22,8 @@ from mlx_spec.errors import SpecError
 if TYPE_CHECKING:
     from app.tui.app import Chat
 
+SEEN = ("new", "open", "branch")  # what came of them is on the screen
+
 
 class Calls:
     """Runs commands. What needs the screen is here; the rest is `app.verbs`."""
@@ -52,6 +54,7 @@ class Calls:
     def run(self, call: Call) -> bool:
         """Do what is called for, and say what came of it; False if it was refused."""
         name = call.command.name
+        self._app.clear_notifications()
         try:
             way = self._ways.get(name)
             sentence = way(call.argument) if way else VERBS[name](self._desk, call.argument)
@@ -59,7 +62,8 @@ class Calls:
             self._stage.refuse(error)
             return False
         self._stage.show_desk()
-        self._stage.tell(sentence)
+        if name not in SEEN:
+            self._stage.tell(sentence)
         return True
 
     def _edit(self, number: str) -> str:

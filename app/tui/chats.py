@@ -13,6 +13,7 @@ from textual.timer import Timer
 from textual.widgets import Input
 
 from app.chats.records import ChatInfo
+from app.display import neutralise
 from app.errors import sentence
 from app.tui.menu import Item
 from app.tui.sheet import Sheet
@@ -208,7 +209,7 @@ class Chats(Sheet[Place]):
         if (chat := self._chosen) is not None:
             self._renaming = chat
             with self.prevent(Input.Changed):
-                self.field.value = chat.title
+                self.field.value = neutralise(chat.title)
             self.field.placeholder = "title"
             self.field.action_end()
             self.set_focus(self.field)

@@ -66,7 +66,7 @@ class Sheet(ModalScreen[Result | None], Generic[Result]):
     def compose(self) -> ComposeResult:
         """The field above the list."""
         with Vertical() as frame:
-            frame.border_title = Content(self._title)
+            frame.border_title = Content(neutralise(self._title))
             frame.border_subtitle = Content(self._keys)
             yield Input(self._typed, self._placeholder, select_on_focus=False)
             yield Menu()

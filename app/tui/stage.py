@@ -106,7 +106,7 @@ class Stage:
 
     def hint(self, text: str, timeout: float = 4) -> None:
         """Say something that passes."""
-        self._app.notify(text, timeout=timeout, markup=False)
+        self._app.hint(text, timeout)
 
     def tell(self, sentence: str) -> None:
         """Say what came of a command; what is long stays."""

@@ -12,9 +12,13 @@ from textual.filter import LineFilter
 from textual.keys import Keys
 
 from app import clipboard
+from app.display import neutralise
 from app.settings import THEMES
 from app.tui import attention, themes
+from app.tui.harmless import HARMLESS
 from models import locations
+
+LONGEST = 300  # characters of a hint
 
 # Alt+Enter, and Shift+Enter as many set their terminal up: Textual takes these for a plain Enter.
 assert isinstance(ANSI_SEQUENCES_KEYS, dict)
@@ -33,9 +37,19 @@ class TerminalApp(App[int]):
         self.theme = "terminal" if self._plain else themes.DEFAULT
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        """Textual's, after the one that draws in the theme's colours."""
+        """Textual's, after those that let nothing harmful pass and draw in the theme's colours."""
         ours = themes.recolour(self.theme)
-        return [*([ours] if ours.enabled else []), *super().get_line_filters()]
+        return [HARMLESS, *([ours] if ours.enabled else []), *super().get_line_filters()]
+
+    def hint(self, text: str, timeout: float = 4) -> None:
+        """Say something that passes, in the place of what was said before."""
+        if len(text) > LONGEST:  # most of it is what the person wrote; the next step is at the end
+            text = f"{text[: LONGEST // 2].rstrip()} … {text[-LONGEST // 2 :].lstrip()}"
+        self.notify(neutralise(text), timeout=timeout, markup=False)
+
+    def on_notify(self) -> None:
+        """One voice: what it said before goes."""
+        self.clear_notifications()
 
     def open_theme(self, chosen: str | None) -> None:
         """Begin with the theme that an option chose, or that /theme chose last."""
@@ -60,7 +74,7 @@ class TerminalApp(App[int]):
     def copy_to_clipboard(self, text: str) -> None:
         """Copy, and say what really happened."""
         said = clipboard.copy(text, super().copy_to_clipboard, os.environ)
-        self.notify(said, timeout=4, markup=False)
+        self.hint(said)
 
     def call_back(self, seconds: float, words: str) -> None:
         """An answer ended that took so long: tell a person who looks elsewhere."""
