@@ -107,7 +107,10 @@ def import_chat(desk: Desk, path: str) -> str:
     """Read a chat that was exported, and open it."""
     source = path_of(unquoted(path), Path.cwd())
     try:
-        raw = source.read_bytes()
+        if source.exists() and not source.is_file():  # a pipe would be waited for
+            raise SpecError(f"{source} is no file.", "Check the path.")
+        with source.open("rb") as stream:
+            raw = stream.read(imports.LARGEST + 1)
     except OSError as error:
         raise SpecError(f"{source} cannot be read: {error.strerror}.", "Check the path.") from error
     found = imports.read(raw, source.name, time.time())

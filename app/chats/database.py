@@ -79,13 +79,16 @@ def copy(connection: sqlite3.Connection, source: Path, target: Path) -> None:
     Raises:
         StoreError: it is there already, or cannot be written.
     """
-    if target.exists():
-        raise StoreError(f"{target} is there already.", "Name a new file.")
     unfinished = target.with_name(f".{target.name}.unfinished")
+    try:
+        if target.exists():
+            raise StoreError(f"{target} is there already.", "Name a new file.")
+        unfinished.unlink(missing_ok=True)  # what a backup that was killed has left
+        os.close(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+    except OSError as error:
+        raise StoreError(f"{target} cannot be written: {error.strerror}.", "Name another file.") from error
     with explained(target):
         try:
-            unfinished.unlink(missing_ok=True)  # what a backup that was killed has left
-            os.close(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
             connection.execute("VACUUM INTO ?", (str(unfinished),))
             unfinished.rename(target)
         finally:
