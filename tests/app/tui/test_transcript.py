@@ -246,7 +246,7 @@ async def test_an_answer_that_did_not_end_by_itself_says_so(state: MessageState,
 async def test_a_question_names_its_files() -> None:
     file = Attachment("/home/me/notes.txt", "ab", 1234, "utf-8", "")
     async with reading([ChatMessage(1, None, "user", "Well?", attachments=(file,))]) as reader:
-        assert "+ /home/me/notes.txt · 1,234 bytes · utf-8" in reader.lines[2]
+        assert "+ notes.txt (1 KB, 1 line, utf-8)" in reader.lines[2], "and not whose folder it was in"
 
 
 async def test_origins_that_were_kept_show_again_and_others_are_said_to_be_unknown() -> None:
