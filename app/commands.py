@@ -190,7 +190,9 @@ def read(text: str) -> Call | str:
 
 
 def matching(part: str, *, screen: bool = True) -> list[Command]:
-    """Commands that a person may mean by `part`: names that start with it, then that hold it, then summaries.
+    """Commands that a person may mean by `part`: names that start with it, then that hold it.
+
+    Where no name does, those whose summary holds it.
 
     Args:
         part: without the slash, in any case.
@@ -206,4 +208,6 @@ def matching(part: str, *, screen: bool = True) -> list[Command]:
             ranks[command] = 1
         elif part in command.summary.lower():
             ranks[command] = 2
-    return sorted((found for found in ranks if screen or not found.screen), key=ranks.__getitem__)
+    named = any(rank < 2 for rank in ranks.values())
+    found = (command for command in ranks if screen or not command.screen)
+    return sorted((one for one in found if ranks[one] < 2 or not named), key=ranks.__getitem__)

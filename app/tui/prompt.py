@@ -159,7 +159,10 @@ class Prompt(ChipArea):
         takes = popup.choice is not None and not popup.completion.complete()
         if event.key in ("tab", "enter") and popup.is_open and (event.key == "tab" or takes):
             self._take(event)
+            decided = popup.completion.decided
             self._complete()
+            if event.key == "enter" and decided:
+                self._enter()
         elif event.key == "enter":
             self._take(event)
             self._enter()
