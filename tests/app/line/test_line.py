@@ -165,7 +165,7 @@ def test_an_edit_is_left_with_its_chat(talk: Any) -> None:
 def test_an_answer_that_was_cut_goes_on(talk: Any) -> None:
     assistant = Scripted([rounds("<think>\nI th", reason="length"), rounds("ink.\n</think>\nSo", " it is.")])
     done = talk(assistant, "Q", "/continue")
-    assert "Cut at the length limit. --max-tokens raises it, /continue goes on." in done.err
+    assert "Cut at the length limit. /continue goes on." in done.err
     assert done.out == "You: Q\nYou: /continue\nModel: So it is.\n"
 
 
