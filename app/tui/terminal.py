@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import codecs
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
 from textual.app import App
+from textual.drivers import linux_driver
 from textual.filter import LineFilter
 from textual.keys import Keys
 
@@ -23,6 +26,14 @@ LONGEST = 300  # characters of a hint
 # Alt+Enter, and Shift+Enter as many set their terminal up: Textual takes these for a plain Enter.
 assert isinstance(ANSI_SEQUENCES_KEYS, dict)
 ANSI_SEQUENCES_KEYS.update(dict.fromkeys(("\x1b\r", "\x1b\n"), (Keys.ControlJ,)))
+
+
+def _patient_decoder(encoding: str) -> Callable[[], codecs.IncrementalDecoder]:
+    return partial(codecs.getincrementaldecoder(encoding), "replace")
+
+
+# A key or a paste that is no UTF-8 would end the thread that reads them, and with it the program.
+vars(linux_driver)["getincrementaldecoder"] = _patient_decoder
 
 
 class TerminalApp(App[int]):
