@@ -131,6 +131,7 @@ class Calls:
         if command.optional:
             self.run(Call(command))
         else:
+            self._stage.prompt.set_aside()
             self._stage.prompt.write(f"/{command.name} ")
 
     def _rounds(self, _: str) -> str:

@@ -108,7 +108,8 @@ class Prompt(ChipArea):
 
     def set_aside(self) -> None:
         """Empty the box; what was written can be recalled."""
-        self._recall.add(self.message)
+        if self.text.strip():
+            self._recall.add(self.message)
         self.write("")
         self._pastes.clear()
 

@@ -83,6 +83,7 @@ class Stage:
     def edit(self, question_id: int, text: str) -> None:
         """What is sent next is this question in other words."""
         self.desk.editing = question_id
+        self.prompt.set_aside()
         self.prompt.write(text)
         self._show_slip()
 
