@@ -233,6 +233,7 @@ class Desk(Answering):
     def _turn_to(self, conversation: Conversation) -> None:
         self.conversation = conversation
         self.editing = None
+        self.reports.forget()
 
     def _next(self) -> None:
         if self.waiting and not self.busy:

@@ -218,3 +218,17 @@ def test_a_title_is_the_first_line_that_says_something_cut() -> None:
     assert title_of("\n  \n  What is\ta\x1b[2J draft?\nMore.") == "What is a\x1b[2J draft?"
     assert title_of("word " * 40) == ("word " * 12).rstrip() + "…"
     assert title_of("") == ""
+
+
+@pytest.mark.parametrize("leave", ["/new", "/delete"])
+async def test_nothing_of_a_chat_that_was_left_shows_in_inspector_and_timeline(leave: str) -> None:
+    async with chat(Scripted([rounds("Private.")])) as driver:
+        await driver.ask("Who?")
+        await driver.see("Private.", "○ ready")
+        await driver.ask(leave)
+        await driver.see("A draft proposes")
+        for key in ("f6", "f7"):
+            await driver.pilot.press(key)
+            await driver.see("No rounds yet: ask something first.")
+            assert "Private." not in driver.screen
+            await driver.pilot.press("escape")
