@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import time
 from pathlib import Path
 
+from app.answer import dump
 from app.chats import imports
 from app.chats.command import in_line
 from app.chats.export import as_markdown, as_object
 from app.chats.records import ChatInfo
 from app.desk import Desk
 from app.files.names import path_of, unquoted
+from app.replacement import replaced
 from app.shelf import Shelf
 from mlx_spec.errors import SpecError
 
@@ -88,14 +89,14 @@ def export(shelf: Shelf, chat: ChatInfo, path: str = "") -> str:
     target = path_of(path or f"{chat.id}.md", Path.cwd())
     messages, head = shelf.reading.messages(chat.id), shelf.reading.head(chat.id)
     if target.suffix == ".json":
-        text = json.dumps(as_object(chat, messages, head), ensure_ascii=False, indent=1) + "\n"
+        text = dump(as_object(chat, messages, head))
     else:
         text = as_markdown(chat, messages, head)
     try:
-        with target.open("x", encoding="utf-8") as file:
-            file.write(text)
-    except FileExistsError:
-        raise SpecError(f"{target} is there already.", "Name another file: /export PATH.") from None
+        if target.exists():
+            raise SpecError(f"{target} is there already.", "Name another file: /export PATH.")
+        with replaced(target) as stream:
+            stream.write(text.encode())
     except OSError as error:
         raise SpecError(
             f"{target} cannot be written: {error.strerror}.", "Name another file: /export PATH."
