@@ -116,6 +116,10 @@ class Sheet(ModalScreen[Result | None], Generic[Result]):
         """Show `text` below the list."""
         self.query_one("#said", Static).update(Content(neutralise(text)))
 
+    def tell_keys(self, keys: str) -> None:
+        """Say in the frame what keys do now."""
+        self.query_one(Vertical).border_subtitle = Content(keys)
+
     def about(self, item: Item | None) -> str:
         """What stands below the list while `item` is the choice."""
         return item.detail if item else "Nothing goes with that."
