@@ -140,6 +140,16 @@ class Desk(Answering):
             raise SpecError(f"There is no branch {way} this one.", "")
         self.shelf.stand(self.conversation.head)
 
+    def visit(self, message_id: int) -> None:
+        """Go to where a message is in sight.
+
+        Raises:
+            SpecError: an answer is under way.
+        """
+        self._need_quiet()
+        self.conversation.visit(message_id)
+        self.shelf.stand(self.conversation.head)
+
     def switch(self, model: str, draft: str) -> str:
         """Load another pair in the place of this one; the chat stays. Returns what happens.
 

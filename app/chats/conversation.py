@@ -199,6 +199,11 @@ class Conversation:
         self._go(self._leaf(siblings[place]))
         return True
 
+    def visit(self, message_id: int) -> None:
+        """To a message, on whatever branch, and on to where the person was below it."""
+        self._undone = []
+        self._go(self._leaf(message_id))
+
     def undo(self) -> ChatMessage | None:
         """Back to before the last question, which is returned; None if there is none."""
         question = self.last("user")

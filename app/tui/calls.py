@@ -91,9 +91,11 @@ class Calls:
         return ""
 
     def _go(self, place: Place | None) -> None:
-        """Open what was chosen in the list; leave a chat that was deleted there."""
+        """Open what was chosen in the list, where it was found; leave a chat that was deleted there."""
         if place is not None:
-            self.run(Call(BY_NAME["open"], place.chat.id))
+            opened = self.run(Call(BY_NAME["open"], place.chat.id))
+            if opened and place.message_id is not None:
+                self._stage.visit(place.message_id)
         elif not self._desk.busy and self._desk.shelf.deleted:
             self.run(Call(BY_NAME["new"]))
 

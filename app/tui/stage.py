@@ -66,6 +66,14 @@ class Stage:
             self.page.answer.note("")
             self._read()
 
+    def visit(self, message_id: int) -> None:
+        """Show a message of the chat, and make it the current one."""
+        if message_id not in {message.id for message in self.desk.conversation.path}:
+            self.desk.visit(message_id)
+            self.show_desk()
+        found = (entry for entry in self.transcript.messages if entry.message_id == message_id)
+        self.transcript.choose(next(found, None))
+
     def give_back(self, *questions: Question | None) -> None:
         """Put questions back into the prompt, above what was typed since."""
         for question in reversed(questions):
