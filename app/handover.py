@@ -6,6 +6,7 @@ import shlex
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from app.options import Option
 from app.settings import OPTIONS, Settings
@@ -14,6 +15,11 @@ from mlx_spec.options import EngineOptions, Sampling
 _PAIR = ("model", "draft", "dtype", "system")
 _CHOSEN = ("k", "paranoid", "details")  # the sweep's own, or slow
 _GB = 1e9
+# Not `-m app`, which would run a package of that name in the person's own folder.
+_RUN = (
+    f"import runpy, sys; sys.path.insert(0, {str(Path(__file__).parents[1])!r}); "
+    "runpy.run_module('app', run_name='__main__')"
+)
 
 
 @dataclass(frozen=True)
@@ -49,7 +55,7 @@ def bench(settings: Settings, held: int | None = None) -> Handover:
     )
     words = ("bench", "--quick")
     return Handover(
-        argv=(sys.executable, "-m", "app", *words, *_flags(settings)),
+        argv=(sys.executable, "-P", "-c", _RUN, *words, *_flags(settings)),
         command=shlex.join(["specchat", *words, *_flags(settings, over=Settings())]),
         sentence=sentence,
     )

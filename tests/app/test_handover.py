@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 from app import bench, config
@@ -26,7 +28,8 @@ def read_back(argv: tuple[str, ...]) -> tuple[argparse.Namespace, Settings]:
 
 def test_it_is_this_python_and_the_quick_sweep_of_the_pair() -> None:
     made = handover(Settings(model="org/name", draft="model:org/small"))
-    assert made.argv[:5] == (sys.executable, "-m", "app", "bench", "--quick")
+    assert made.argv[0] == sys.executable
+    assert made.argv[4:6] == ("bench", "--quick")
     assert made.command == "specchat bench --quick --model=org/name --draft=model:org/small"
 
 
@@ -36,14 +39,14 @@ def test_every_setting_that_a_sweep_uses_comes_over(monkeypatch: Any) -> None:
         seed_exact=True, exactness="strict", logit_bias=((42, -5.0), (7, 1.5)), system="Be -- brief.",
     )  # fmt: skip
     monkeypatch.setenv("SPECCHAT_TOP_K", "50")
-    args, read = read_back(handover(settings).argv[3:])
+    args, read = read_back(handover(settings).argv[4:])
     assert args.quick
     assert read == settings, "flags overrule the environment"
 
 
 def test_what_is_of_a_chat_alone_does_not(monkeypatch: Any) -> None:
     settings = Settings(k=3, max_tokens=9, stop=("x",), details=True, context_full="drop", paranoid=True)
-    _, read = read_back(handover(settings).argv[3:])
+    _, read = read_back(handover(settings).argv[4:])
     assert read == Settings()
 
 
@@ -54,3 +57,12 @@ def test_without_a_source_lookup_is_swept() -> None:
 def test_it_says_that_the_model_is_let_go_first_and_how_large_it_is() -> None:
     assert handover(Settings(), held=2_340_000_000).sentence.startswith("The model (2.3 GB) is let go first")
     assert handover(Settings()).sentence.startswith("The model is let go first")
+
+
+def test_a_package_of_the_same_name_where_the_person_is_is_not_run(tmp_path: Path) -> None:
+    (tmp_path / "app").mkdir()
+    for name in ("__init__", "__main__"):
+        (tmp_path / "app" / f"{name}.py").write_text("print('theirs')", encoding="utf-8")
+    argv = handover(Settings()).argv
+    done = subprocess.run([*argv, "--help"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.stdout.startswith("usage: specchat bench"), done.stderr
