@@ -185,12 +185,12 @@ def test_a_benchmark_has_the_machine_for_itself_and_the_chat_goes_on(
     held = []
 
     def call(argv: tuple[str, ...]) -> int:
-        held.append((argv[1:4], assistant.closed))
+        held.append((argv[4], assistant.closed))
         return 0
 
     monkeypatch.setattr("app.line.calls.subprocess.call", call)
     done = talk(assistant, "1", "/bench", "2")
-    assert held == [(("-m", "app", "bench"), 1)]
+    assert held == [("bench", 1)]
     assert "$ specchat bench --quick" in done.out
     assert done.out.endswith("It is done.\nYou: 2\nModel: B\n")
 
