@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -80,3 +81,20 @@ def test_a_pipe_is_not_waited_for(desk: Desk, tmp_path: Path) -> None:
 )
 def test_a_name_is_read_as_a_terminal_writes_a_file_that_is_dropped_into_it(typed: str, name: str) -> None:
     assert unquoted(typed) == name
+
+
+def test_speculation_comes_back_with_its_k_after_another_program_had_the_machine(desk: Desk) -> None:
+    desk.worker.start()
+    for change in ("/k 4", "/spec off"):
+        name, argument = change.removeprefix("/").split()
+        VERBS[name](desk, argument)
+    while desk.worker.changing:
+        time.sleep(0.005)
+    desk.let_go()
+    desk.employ()
+    VERBS["spec"](desk, "on")
+    while desk.worker.changing:
+        time.sleep(0.005)
+    k = desk.worker.settings.k
+    desk.let_go()
+    assert k == 4
