@@ -37,7 +37,7 @@ class Bare(TerminalApp):
 
     def on_prompt_sent(self, message: Prompt.Sent) -> None:
         self.sent.append(message.text)
-        self.query_one(Prompt).accept()
+        self.query_one(Prompt).accept(message)
 
 
 class Person:

@@ -60,6 +60,9 @@ class Conversation:
     def __len__(self) -> int:
         return len(self._messages)
 
+    def __contains__(self, message_id: object) -> bool:
+        return message_id in self._messages
+
     @property
     def path(self) -> list[ChatMessage]:
         """From the first message to the head."""
@@ -198,6 +201,11 @@ class Conversation:
         self._undone = []
         self._go(self._leaf(siblings[place]))
         return True
+
+    def visit(self, message_id: int) -> None:
+        """To a message, on whatever branch, and on to where the person was below it."""
+        self._undone = []
+        self._go(self._leaf(message_id))
 
     def undo(self) -> ChatMessage | None:
         """Back to before the last question, which is returned; None if there is none."""

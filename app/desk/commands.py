@@ -121,7 +121,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("tokens", "tokens by origin", key="f2", group="speculation"),
     Command("panel", "what was measured", key="f3", group="speculation", screen=True),
     Command("rounds", "step through rounds, token by token", key="f6", group="speculation"),
-    Command("timeline", "K and speedup over this session", key="f7", group="speculation"),
+    Command("timeline", "K and speedup, as long as this chat is open", key="f7", group="speculation"),
     Command("bench", "how to measure this pair thoroughly", group="speculation"),
     Command("model", "another target, from a list or by name", "[REF]", aliases=("models",), group="models"),
     Command("drop", "leave the oldest turns out when the context is full", key="f4", group="models"),
@@ -190,7 +190,9 @@ def read(text: str) -> Call | str:
 
 
 def matching(part: str, *, screen: bool = True) -> list[Command]:
-    """Commands that a person may mean by `part`: names that start with it, then that hold it, then summaries.
+    """Commands that a person may mean by `part`: names that start with it, then that hold it.
+
+    Where no name does, those whose summary holds it.
 
     Args:
         part: without the slash, in any case.
@@ -206,4 +208,6 @@ def matching(part: str, *, screen: bool = True) -> list[Command]:
             ranks[command] = 1
         elif part in command.summary.lower():
             ranks[command] = 2
-    return sorted((found for found in ranks if screen or not found.screen), key=ranks.__getitem__)
+    named = any(rank < 2 for rank in ranks.values())
+    found = (command for command in ranks if screen or not command.screen)
+    return sorted((one for one in found if ranks[one] < 2 or not named), key=ranks.__getitem__)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from app.chats.conversation import GOES_ON
+from app.chats.conversation import GOES_ON, Conversation
 from app.chats.records import ChatInfo
 from app.desk.answering import STATES, Answering, Question, conversation_of
 from app.desk.shelf import Shelf
@@ -23,24 +23,41 @@ class Desk(Answering):
     Attributes:
         tray: files for the next question.
         waiting: questions that are asked when the answers before them have ended, in order.
+        editing: id of the question that is asked anew next, or None; it is gone where the question is.
     """
 
     def __init__(self, worker: Worker, shelf: Shelf) -> None:
         super().__init__(worker, shelf)
         self.tray = Tray()
         self.waiting: list[Question] = []
+        self._editing: int | None = None
+
+    @property
+    def editing(self) -> int | None:
+        return self._editing if self._editing in self.conversation else None
+
+    @editing.setter
+    def editing(self, question_id: int | None) -> None:
+        self._editing = question_id
 
     # Asking
 
     def ask(self, text: str) -> None:
-        """Ask, or put the question at the end of those that wait.
+        """Ask, or put the question at the end of those that wait; or ask the one that is edited anew.
 
         Raises:
-            SpecError: there is no model, or a file that the text names cannot be attached.
+            SpecError: there is no model, or a file that the text names cannot be attached; or an answer is
+                under way and a question is edited.
         """
         self._need_model()
-        self.waiting.append(Question(text, self.tray.take(text)))
-        self._next()
+        if self.editing is None:
+            self.waiting.append(Question(text, self.tray.take(text)))
+            self._next()
+        else:
+            self._need_quiet()
+            self.shelf.add(self.conversation.edit(self.editing, text, self.tray.take(text)))
+            self.editing = None
+            self._begin()
 
     def take_back(self) -> Question | None:
         """The latest of the questions that wait waits no longer; None if none did."""
@@ -62,18 +79,6 @@ class Desk(Answering):
         self._need_rest()
         if self.conversation.last("user") is None:
             raise SpecError("There is no question to answer again.", "Ask one first.")
-        self._begin()
-
-    def edit(self, question_id: int, text: str) -> None:
-        """Ask a question of the chat in other words, as a branch of it.
-
-        Its files stay; those of the tray and those that the new words name come to them.
-
-        Raises:
-            SpecError: there is no model, an answer is under way, or a file cannot be attached.
-        """
-        self._need_rest()
-        self.shelf.add(self.conversation.edit(question_id, text, self.tray.take(text)))
         self._begin()
 
     def go_on(self) -> None:
@@ -135,6 +140,16 @@ class Desk(Answering):
             raise SpecError(f"There is no branch {way} this one.", "")
         self.shelf.stand(self.conversation.head)
 
+    def visit(self, message_id: int) -> None:
+        """Go to where a message is in sight.
+
+        Raises:
+            SpecError: an answer is under way.
+        """
+        self._need_quiet()
+        self.conversation.visit(message_id)
+        self.shelf.stand(self.conversation.head)
+
     def switch(self, model: str, draft: str) -> str:
         """Load another pair in the place of this one; the chat stays. Returns what happens.
 
@@ -170,7 +185,7 @@ class Desk(Answering):
         """
         self._need_quiet()
         self.shelf.chat = None
-        self.conversation = conversation_of()
+        self._turn_to(conversation_of())
 
     def open(self, chat: ChatInfo) -> None:
         """Go to a kept chat, to where the person was in it.
@@ -179,7 +194,7 @@ class Desk(Answering):
             SpecError: an answer is under way, or the chat cannot be read.
         """
         self._need_quiet()
-        self.conversation = conversation_of(*self.shelf.open(chat))
+        self._turn_to(conversation_of(*self.shelf.open(chat)))
 
     def delete(self) -> str:
         """Delete the open chat and begin another; returns its title.
@@ -189,7 +204,7 @@ class Desk(Answering):
         """
         self._need_quiet()
         title = self.shelf.delete()
-        self.conversation = conversation_of()
+        self._turn_to(conversation_of())
         return title
 
     # Events of the engine
@@ -224,6 +239,11 @@ class Desk(Answering):
         return list(filter(None, back))
 
     # Inside
+
+    def _turn_to(self, conversation: Conversation) -> None:
+        self.conversation = conversation
+        self.editing = None
+        self.reports.forget()
 
     def _next(self) -> None:
         if self.waiting and not self.busy:

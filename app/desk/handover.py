@@ -17,7 +17,7 @@ _CHOSEN = ("k", "paranoid", "details")  # the sweep's own, or slow
 _GB = 1e9
 # Of this specchat, wherever it is: `-m app` would take an `app` of the person's folder.
 _START = (
-    f"import sys; sys.path.insert(0, {str(Path(__file__).resolve().parents[1])!r}); "
+    f"import sys; sys.path.insert(0, {str(Path(__file__).resolve().parents[2])!r}); "
     "from app.cli import main; sys.exit(main())"
 )
 

@@ -25,7 +25,7 @@ Verb = Callable[[Desk, str], str]
 def _regenerate(desk: Desk, _: str) -> str:
     desk.regenerate()
     if desk.worker.settings.temp == 0:
-        return "Without chance the answer is the same: --temp 0.7 brings others."
+        return "At temperature 0 the answer is the same again."
     return ""
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 
 def path_of(name: str, cwd: Path) -> Path:
     """The file that `name` stands for; it may start with ~ or ~user, and may be relative to `cwd`."""
-    path = Path(name)
+    path = Path(name.replace("\0", "␀"))  # no file has that name, and systems fail on it
     try:
         return cwd / path.expanduser()
     except RuntimeError:  # no such user: a name like any other
@@ -28,6 +29,11 @@ def quoted(name: str) -> str:
 
 
 def unquoted(typed: str) -> str:
-    """The name in what was typed, without white space around it and without quotes."""
+    """The name in what was typed, or dropped into the terminal as a shell would read it.
+
+    White space around it, quotes of either kind, and backslashes before what is no letter or digit go.
+    """
     name = typed.strip()
-    return name[1:-1] if len(name) > 1 and name[0] == name[-1] == '"' else name
+    if len(name) > 1 and name[0] == name[-1] and name[0] in "\"'":
+        return name[1:-1]
+    return re.sub(r"\\([^\w])", r"\1", name)

@@ -30,7 +30,6 @@ class Calls:
     """Runs commands.
 
     Attributes:
-        editing: id of the question that the next message asks anew, or None.
         quitting: the person wants to leave.
     """
 
@@ -38,7 +37,6 @@ class Calls:
         self._desk = desk
         self._voice = voice
         self._hearing = hearing
-        self.editing: int | None = None
         self.quitting = False
         self._ways: dict[str, Callable[[str], str]] = {
             "edit": self._edit,
@@ -65,8 +63,8 @@ class Calls:
         return VERBS[name](self._desk, call.argument)
 
     def _edit(self, number: str) -> str:
-        self.editing = question_number(self._desk, number)
-        asked = self._desk.conversation.message(self.editing).text
+        self._desk.editing = question = question_number(self._desk, number)
+        asked = self._desk.conversation.message(question).text
         return f"The question was: {asked}\nWrite it anew. An empty line leaves it as it is."
 
     def _stop(self, _: str) -> str:

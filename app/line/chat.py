@@ -82,7 +82,7 @@ class LineChat:
         """What the person says; None to quit."""
         warned = False
         while True:
-            editing = self._calls.editing
+            editing = self._desk.editing
             draft = self._desk.conversation.message(editing).text if editing is not None else ""
             try:
                 return self._reader.message(YOU if editing is None else ANEW, draft)
@@ -90,22 +90,19 @@ class LineChat:
                 self._signals.check()
             if warned:
                 return None
-            warned, self._calls.editing = True, None
+            warned, self._desk.editing = True, None
             self._voice.say("Press Ctrl+C again to quit.")
 
     def _take(self, text: str) -> None:
-        editing, said = self._calls.editing, read(text)
+        said = read(text)
         if isinstance(said, Call):
             before = self._desk.conversation.path
             self._voice.tell(self._calls.run(said))
             self._arrive(before)
         elif not said.strip():
-            self._calls.editing = None
-        elif editing is None:
-            self._desk.ask(said)
+            self._desk.editing = None
         else:
-            self._desk.edit(editing, said)
-            self._calls.editing = None
+            self._desk.ask(said)
 
     def _arrive(self, before: Sequence[ChatMessage]) -> None:
         """Say where in the chats the person is, if it is where they were not."""

@@ -32,7 +32,7 @@ from mlx_spec.verdict.diagnose import Verdict
 YOU, MODEL, THINKING = "You: ", "Model: ", "Thinking: "
 ENDINGS = {
     "interrupt": "Stopped.",
-    "length": "Cut at the length limit. --max-tokens raises it, /continue goes on.",
+    "length": "Cut at the length limit. /continue goes on.",
     "error": "Ended by an error.",
 }
 DROP = (

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from types import ModuleType
 from typing import TextIO
 
+from app.display import neutralise
 from app.line.signals import Signals
 from app.line.voice import Voice
 
@@ -40,7 +41,7 @@ class Reader:
         """Let the arrow keys bring these back, the last first."""
         if self._editor is not None:
             for question in questions:
-                self._editor.add_history(question)
+                self._editor.add_history(neutralise(question))
 
     def message(self, prompt: str, draft: str = "") -> str | None:
         """The next message; None at the end of the input.
@@ -84,7 +85,7 @@ class Reader:
             return line.removesuffix("\n").removesuffix("\r") if line else None
         if self._editor is not None and draft and "\n" not in draft:
             editor = self._editor
-            editor.set_startup_hook(lambda: editor.insert_text(draft))
+            editor.set_startup_hook(lambda: editor.insert_text(neutralise(draft)))
         try:
             with self._signals.breaking():
                 return input(prompt)

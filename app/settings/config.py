@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from app.desk.commands import BY_NAME
 from app.errors import UsageError, did_you_mean
 from app.settings.options import Option
 from app.settings.settings import OPTIONS, Settings
@@ -108,7 +109,7 @@ def _from_file(file: Path) -> dict[str, Any]:
 
 
 def typed(texts: Mapping[str, str]) -> dict[str, Any]:
-    """The values of options as a person typed them somewhere else than on the command line.
+    """The values of options as a person typed them after a slash and their names.
 
     Args:
         texts: by the names of the settings' attributes.
@@ -117,10 +118,16 @@ def typed(texts: Mapping[str, str]) -> dict[str, Any]:
         UsageError: one of them is none of its option's values.
     """
     known = {option.attribute: option for option in OPTIONS}
-    return {
-        name: _checked(known[name], known[name].kind.from_text, text, known[name].name)
-        for name, text in texts.items()
-    }
+    values = {}
+    for name, text in texts.items():
+        try:
+            values[name] = known[name].kind.from_text(text)
+            known[name].check(values[name])
+        except ValueError as error:
+            said = str(error).removeprefix(f"{name} ").replace("expected", "takes", 1)
+            kind = BY_NAME[name].kind
+            raise UsageError(f"/{name} {said}{_end(error)}", f"Write /{name} {kind}.") from None
+    return values
 
 
 def _checked(option: Option, convert: Callable[[Any], Any], raw: Any, where: str) -> Any:
@@ -128,9 +135,14 @@ def _checked(option: Option, convert: Callable[[Any], Any], raw: Any, where: str
         value = convert(raw)
         option.check(value)
     except ValueError as error:
-        end = "" if str(error).endswith("?") else "."
-        raise UsageError(f"{where}: {error}{end}", f"See specchat --help for {option.flag}.") from None
+        raise UsageError(
+            f"{where}: {error}{_end(error)}", f"See specchat --help for {option.flag}."
+        ) from None
     return value
+
+
+def _end(error: ValueError) -> str:
+    return "" if str(error).endswith("?") else "."
 
 
 def _strangers(environ: Mapping[str, str]) -> tuple[str, ...]:

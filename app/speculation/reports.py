@@ -1,4 +1,4 @@
-"""What the engine reports over a session: who answers, the latest numbers, and the rounds one by one."""
+"""What the engine reports: who answers, the latest numbers, and the rounds one by one."""
 
 from __future__ import annotations
 
@@ -41,6 +41,11 @@ class Reports:
             self.model, self.context_limit = event.model, event.context_limit
         if not isinstance(event, Measured):
             self.draft = event.draft
+
+    def forget(self) -> None:
+        """Another chat is open: the rounds of this one are nobody's business any more."""
+        self.rounds = RoundLog()
+        self.timeline = Timeline()
 
     def expect(self, tokens: Sequence[int] = ()) -> None:
         """An answer is asked for, or one that has these tokens already goes on."""

@@ -31,7 +31,7 @@ class Entry:
     """A round with drafts, or plain steps in a row.
 
     Attributes:
-        answer: which answer of the session, from 1.
+        answer: which answer since the chat was opened, from 1.
         number: the round's number in its answer, of plain steps the first one's, from 1.
         steps: 1, or how many plain steps.
         before: the end of the answer's text before it.
@@ -79,7 +79,7 @@ class Line:
 
 
 class RoundLog:
-    """The latest rounds of a session. Plain steps in a row are one entry.
+    """The latest rounds of a chat. Plain steps in a row are one entry.
 
     Attributes:
         entries: the oldest first.
@@ -136,6 +136,11 @@ class RoundLog:
                 return index
         return None
 
+    def length(self, answer: int) -> int:
+        """How many rounds an answer has so far, plain steps counted one by one."""
+        last = next((entry for entry in reversed(self.entries) if entry.answer == answer), None)
+        return last.number + last.steps - 1 if last else 0
+
 
 def shown_p(p: float | None) -> str:
     """A probability in at most six characters, none of them shown as impossible or sure that is not."""
@@ -151,16 +156,17 @@ def visible(text: str) -> str:
     return neutralise(text.translate(_PICTURES))
 
 
-def headline(entry: Entry) -> str:
-    """What an entry is, in one sentence."""
+def headline(entry: Entry, length: int | None = None) -> str:
+    """What an entry is, in one sentence; with the length of its answer, if that is given."""
+    of = "" if length is None else f" of {length}"
     if entry.round is None:
         last = entry.number + entry.steps - 1
         if last == entry.number:
-            return f"Answer {entry.answer}, step {last}: plain, nothing was drafted"
-        return f"Answer {entry.answer}, steps {entry.number} to {last}: plain, nothing was drafted"
+            return f"Answer {entry.answer}, step {last}{of}: plain, nothing was drafted"
+        return f"Answer {entry.answer}, steps {entry.number} to {last}{of}: plain, nothing was drafted"
     k, n = entry.round.k, entry.round.accepted
     after = "then the bonus" if n == k else "then a correction"
-    return f"Answer {entry.answer}, round {entry.number}: {k} drafted, {n} accepted, {after}"
+    return f"Answer {entry.answer}, round {entry.number}{of}: {k} drafted, {n} accepted, {after}"
 
 
 def brief(entry: Entry) -> str:

@@ -41,7 +41,7 @@ def why(snapshot: Snapshot) -> str:
         _changes(facts),
     ]
     if snapshot.verdict.cause == "user":
-        parts.append(["/spec on, or a --draft, would bring it in."])
+        parts.append(["/spec on, or another /draft, would bring it in."])
     return "\n\n".join("\n".join(part) for part in map(list, parts) if part)
 
 

@@ -162,7 +162,9 @@ class Worker:
 
     def successor(self) -> Worker:
         """Another worker that will load what this one had; for when this one is closed."""
-        return Worker(self._load, self._settings)
+        worker = Worker(self._load, self._settings)
+        worker._k_when_on = self._k_when_on
+        return worker
 
     def _run(self) -> None:
         try:

@@ -158,29 +158,22 @@ class Chat(TerminalApp):
     # What the person does
 
     def on_prompt_sent(self, message: Prompt.Sent) -> None:
-        """Do what was called for, or ask; what is refused stays in the prompt."""
-        if not message.text.strip():
-            return
+        """Do what was called for, or ask; what is refused is in the prompt again."""
+        taken = True
         try:
             sent = read(message.text)
             if isinstance(sent, Call):
                 taken = self._calls.run(sent)
             else:
-                self._ask(sent)
-                taken = True
+                self.desk.ask(sent)
         except SpecError as error:
             self.stage.refuse(error)
             taken = False
-        if taken and not self.stage.editing:
-            self.stage.prompt.accept()
-        self.stage.show_desk()
-
-    def _ask(self, text: str) -> None:
-        if self.stage.editing is None:
-            self.desk.ask(text)
+        if taken:
+            self.stage.prompt.accept(message)
         else:
-            self.desk.edit(self.stage.editing, text)
-            self.stage.editing = None
+            self.stage.prompt.put_back(message)
+        self.stage.show_desk()
 
     def on_transcript_step(self, message: Transcript.Step) -> None:
         """An arrow beside a message: another branch."""
@@ -199,17 +192,14 @@ class Chat(TerminalApp):
         self._calls.run(Call(BY_NAME[name]))
 
     def action_stop(self) -> None:
-        """Close what is open; else take back what waits, the latest first; else end the answer under way."""
-        if self.stage.prompt.dismiss() or self.stage.leave_edit():
+        """Close what is open; else take back what waits, the latest first; else end what is under way."""
+        if self.stage.prompt.dismiss():
             return
         if (waiting := self.desk.take_back()) is not None:
             self.stage.give_back(waiting)
         elif self.desk.busy:
-            if self.stage.page.answer is not None:
-                # A long prompt's forward pass may take seconds yet.
-                self.stage.page.answer.note("■ stopping")
-            self.stage.give_back(self.desk.stop())
-        else:
+            self.stage.stop()
+        elif not self.stage.leave_edit():
             self.stage.transcript.mark(None)
         self.stage.show_desk()
 

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from app.desk.handover import Handover
+from app.display import neutralise
 from app.tui.status import State
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ def hand_over(app: Chat, to: Handover) -> None:
     app.desk.let_go()
     app.drain()
     with app.suspend(), _interrupts_elsewhere(app):
-        sys.stdout.write(f"{to.sentence}\n\n$ {to.command}\n")
+        sys.stdout.write(neutralise(f"{to.sentence}\n\n$ {to.command}\n"))
         sys.stdout.flush()
         code = subprocess.call(to.argv)
         ended = "It is done." if code == 0 else f"It ended with code {code}."

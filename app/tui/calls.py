@@ -22,6 +22,8 @@ from mlx_spec.errors import SpecError
 if TYPE_CHECKING:
     from app.tui.app import Chat
 
+SEEN = ("new", "open", "branch")  # what came of them is on the screen
+
 
 class Calls:
     """Runs commands. What needs the screen is here; the rest is `app.desk.verbs`."""
@@ -52,6 +54,7 @@ class Calls:
     def run(self, call: Call) -> bool:
         """Do what is called for, and say what came of it; False if it was refused."""
         name = call.command.name
+        self._app.clear_notifications()
         try:
             way = self._ways.get(name)
             sentence = way(call.argument) if way else VERBS[name](self._desk, call.argument)
@@ -59,7 +62,8 @@ class Calls:
             self._stage.refuse(error)
             return False
         self._stage.show_desk()
-        self._stage.tell(sentence)
+        if name not in SEEN:
+            self._stage.tell(sentence)
         return True
 
     def _edit(self, number: str) -> str:
@@ -68,7 +72,9 @@ class Calls:
         return ""
 
     def _stop(self, _: str) -> str:
-        self._app.action_stop()
+        if not self._desk.busy:
+            raise SpecError("No answer runs.", "While one does, Esc stops it.")
+        self._stage.stop()
         return ""
 
     def _copy(self, what: str) -> str:
@@ -85,9 +91,11 @@ class Calls:
         return ""
 
     def _go(self, place: Place | None) -> None:
-        """Open what was chosen in the list; leave a chat that was deleted there."""
+        """Open what was chosen in the list, where it was found; leave a chat that was deleted there."""
         if place is not None:
-            self.run(Call(BY_NAME["open"], place.chat.id))
+            opened = self.run(Call(BY_NAME["open"], place.chat.id))
+            if opened and place.message_id is not None:
+                self._stage.visit(place.message_id)
         elif not self._desk.busy and self._desk.shelf.deleted:
             self.run(Call(BY_NAME["new"]))
 
@@ -125,6 +133,7 @@ class Calls:
         if command.optional:
             self.run(Call(command))
         else:
+            self._stage.prompt.set_aside()
             self._stage.prompt.write(f"/{command.name} ")
 
     def _rounds(self, _: str) -> str:

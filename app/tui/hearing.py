@@ -29,14 +29,14 @@ from models.stock import Stock
 
 ENDINGS = {
     "interrupt": "■ stopped",
-    "length": "■ cut at the length limit; --max-tokens raises it",
+    "length": "■ cut at the length limit; /continue goes on",
     "error": "■ ended by an error",
 }
 DROP = (
     "Shorten it. Or press F4, then Enter: the oldest turns stay on this screen, "
     "but the model is no longer told them."
 )
-NO_MODEL = "There is no model. Ctrl+Q quits."
+NO_MODEL = "There is no model. /model loads one, Ctrl+Q quits."
 
 
 class Hearing:

@@ -35,7 +35,6 @@ class Stage:
         desk: the open chat.
         page: what the transcript shows of it.
         facts: what the status line shows.
-        editing: id of the question that is written anew, or None.
     """
 
     def __init__(self, app: TerminalApp, desk: Desk) -> None:
@@ -50,7 +49,6 @@ class Stage:
         self.sentence = Sentence()
         self.page = Page(self.transcript)
         self.facts = Facts()
-        self.editing: int | None = None
         self._doing = "Loading the model."
         self._wide = False
         self._panel: bool | None = None  # as the width has it, until the person says
@@ -69,6 +67,14 @@ class Stage:
             self.page.answer.note("")
             self._read()
 
+    def visit(self, message_id: int) -> None:
+        """Show a message of the chat, and make it the current one."""
+        if message_id not in {message.id for message in self.desk.conversation.path}:
+            self.desk.visit(message_id)
+            self.show_desk()
+        found = (entry for entry in self.transcript.messages if entry.message_id == message_id)
+        self.transcript.choose(next(found, None))
+
     def give_back(self, *questions: Question | None) -> None:
         """Put questions back into the prompt, above what was typed since."""
         for question in reversed(questions):
@@ -76,31 +82,41 @@ class Stage:
                 self.prompt.give_back(question.text)
                 self.desk.tray.files[:0] = question.files
 
+    def stop(self) -> None:
+        """End the answer under way."""
+        if self.page.answer is not None:
+            # A long prompt's forward pass may take seconds yet.
+            self.page.answer.note("■ stopping")
+        self.give_back(self.desk.stop())
+
     def edit(self, question_id: int, text: str) -> None:
         """What is sent next is this question in other words."""
-        self.editing = question_id
+        self.desk.editing = question_id
+        self.prompt.set_aside()
         self.prompt.write(text)
         self._show_slip()
 
     def leave_edit(self) -> bool:
         """What is sent next is a new question; False if it was anyway."""
-        was_editing, self.editing = self.editing is not None, None
+        was_editing, self.desk.editing = self.desk.editing is not None, None
         if was_editing:
-            self.prompt.clear()
+            self.prompt.set_aside()
             self._show_slip()
         return was_editing
 
     def _show_slip(self) -> None:
         waiting = [f"◌ waits: {_line(question.text)}" for question in self.desk.waiting]
         files = [f"+ {told(file)}" for file in self.desk.tray.files]
-        editing = ["✎ Enter asks this anew, as a branch. Esc leaves it."] if self.editing is not None else []
+        editing = (
+            ["✎ Enter asks this anew, as a branch. Esc leaves it."] if self.desk.editing is not None else []
+        )
         self.slip.items = (*waiting, *files, *editing)
 
     # Words
 
     def hint(self, text: str, timeout: float = 4) -> None:
         """Say something that passes."""
-        self._app.notify(text, timeout=timeout, markup=False)
+        self._app.hint(text, timeout)
 
     def tell(self, sentence: str) -> None:
         """Say what came of a command; what is long stays."""

@@ -35,6 +35,10 @@ class ChipArea(TextArea):
         """What is selected, with folded pastes in full."""
         return self._pastes.unfold(super().selected_text)
 
+    def load_text(self, text: str) -> None:
+        """Put `text` in place of all; TextArea would draw control codes as they are."""
+        super().load_text(neutralise(text))
+
     def get_line(self, line_index: int) -> Text:
         """A line, its chips marked."""
         line = super().get_line(line_index)
@@ -76,7 +80,7 @@ class ChipArea(TextArea):
         row, column = self.cursor_location
         before = [span for span in self._pastes.chips(self.document[row]) if span[0] <= column]
         if not before:
-            self.notify("There is no folded paste before the cursor in this line.", markup=False)
+            self.notify("There is no folded paste before the cursor in this line.")
             return
         start, end = max(before)
         text = self._pastes.unfold(self.document[row][start:end])

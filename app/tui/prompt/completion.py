@@ -37,6 +37,14 @@ class Completion:
     def preselected(self) -> bool:
         return bool(self.part)
 
+    @property
+    def decided(self) -> bool:
+        """The only command whose name begins so, and nothing is to be written after it."""
+        if self.start or len(self.items) != 1:
+            return False
+        value = self.items[0].value
+        return value.startswith(self.part.lower()) and not value.endswith(" ")
+
     def complete(self) -> bool:
         """What is written is one of the items already, so Enter sends it."""
         return any(item.value.rstrip() == self.part for item in self.items)

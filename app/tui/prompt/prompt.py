@@ -67,16 +67,23 @@ class Prompt(ChipArea):
 
     @dataclass
     class Sent(Message):
-        """The user sends what is written; `Prompt.accept` says that it was taken."""
+        """The user sends what was written, which leaves the box.
+
+        `Prompt.accept` says that it was taken, `put_back` that it was not.
+
+        Attributes:
+            text: with folded pastes in full.
+            written: as it was written.
+        """
 
         text: str
+        written: str
 
     def __init__(self, sources: Mapping[str, Source] | None = None) -> None:
         super().__init__(soft_wrap=True, tab_behavior="focus", placeholder="Ask something, or / for commands")
         self.sources = dict(sources or {})
         self._recall = Recall()
         self._popup = Popup(self._complete)
-        self._sent = ""
         self._offered: tuple[int, str] | None = None  # up to where the cursor was then
 
     def entitle(self, model: str, draft: str) -> None:
@@ -87,11 +94,23 @@ class Prompt(ChipArea):
         """What Up recalls: earlier questions, the latest last."""
         self._recall = Recall(texts)
 
-    def accept(self) -> None:
-        """What was sent is taken: it can be recalled, and the box holds what was typed since."""
-        self._recall.add(self._pastes.unfold(self._sent))
-        # Not by an edit: undone, it would bring back chips that stand for nothing.
-        self.write(self._pastes.unfold(self.text.removeprefix(self._sent)))
+    def accept(self, sent: Sent) -> None:
+        """What was sent is taken: it can be recalled, and its pastes stand for nothing any more."""
+        self._recall.add(sent.text)
+        if self.message != self.text:  # pasted since
+            self.write(self.message)
+        self._pastes.clear()
+
+    def put_back(self, sent: Sent) -> None:
+        """What was sent is not taken: it is in the box again, above what was typed since."""
+        self.give_back(sent.written)
+        self._offered = self._before_cursor()  # a command that was refused is not being written
+
+    def set_aside(self) -> None:
+        """Empty the box; what was written can be recalled."""
+        if self.text.strip():
+            self._recall.add(self.message)
+        self.write("")
         self._pastes.clear()
 
     def write(self, text: str) -> None:
@@ -141,7 +160,10 @@ class Prompt(ChipArea):
         takes = popup.choice is not None and not popup.completion.complete()
         if event.key in ("tab", "enter") and popup.is_open and (event.key == "tab" or takes):
             self._take(event)
+            decided = popup.completion.decided
             self._complete()
+            if event.key == "enter" and decided:
+                self._enter()
         elif event.key == "enter":
             self._take(event)
             self._enter()
@@ -165,11 +187,12 @@ class Prompt(ChipArea):
         row, column = self.cursor_location
         if self.document[row][:column].endswith("\\"):
             self.replace("\n", (row, column - 1), (row, column), maintain_selection_offset=False)
-        else:
+        elif self.text.strip():
             self.dismiss()
-            self._sent = self.text
-            self.move_cursor(self.document.end)  # what is typed before it is taken comes after it
-            self.post_message(self.Sent(self.message))
+            sent = self.Sent(self.message, self.text)
+            # Not by an edit: undone, it would bring back chips that stand for nothing.
+            self.write("")
+            self.post_message(sent)
 
     def action_cursor_up(self, select: bool = False) -> None:
         """Up: in the completions; from the first line on, to what was asked before; else a line."""

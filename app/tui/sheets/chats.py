@@ -13,6 +13,7 @@ from textual.timer import Timer
 from textual.widgets import Input
 
 from app.chats.records import ChatInfo
+from app.display import neutralise
 from app.errors import sentence
 from app.tui.sheets.menu import Item
 from app.tui.sheets.sheet import Sheet
@@ -21,6 +22,9 @@ from mlx_spec.errors import SpecError
 SEARCH_AFTER = 0.1  # seconds without a key
 _LEAD = 16  # characters of a snippet before what was searched for
 _FIND = "/ to search"
+_OF_LIST = "Enter opens · r rename · p pin · d delete · u undo · e export"
+_OF_SEARCH = "Enter opens · Esc leaves the search"
+_OF_TITLE = "Enter renames · Esc leaves it as it was"
 
 
 class Found(Protocol):
@@ -87,8 +91,7 @@ class Chats(Sheet[Place]):
             search: what to search for at first.
             today: the wall clock.
         """
-        keys = "Enter opens · r rename · p pin · d delete · u undo · e export"
-        super().__init__("Chats", _FIND, keys, search)
+        super().__init__("Chats", _FIND, _OF_LIST, search)
         self._shelf = shelf
         self._export = export
         self._today = today
@@ -141,6 +144,14 @@ class Chats(Sheet[Place]):
             *([chat.model] if chat.model else []),
         ]
         return item.detail or " · ".join(facts)
+
+    def on_descendant_focus(self) -> None:
+        """Letters go into the field from here on."""
+        self.tell_keys(_OF_TITLE if self._renaming else _OF_SEARCH)
+
+    def on_descendant_blur(self) -> None:
+        """Letters are keys again."""
+        self.tell_keys(_OF_LIST)
 
     # Typing: words to search for, or a title
 
@@ -208,11 +219,10 @@ class Chats(Sheet[Place]):
         if (chat := self._chosen) is not None:
             self._renaming = chat
             with self.prevent(Input.Changed):
-                self.field.value = chat.title
+                self.field.value = neutralise(chat.title)
             self.field.placeholder = "title"
             self.field.action_end()
             self.set_focus(self.field)
-            self.say("Enter renames · Esc leaves it as it was")
 
     def action_pin(self) -> None:
         """Keep the choice at the top, or no longer."""

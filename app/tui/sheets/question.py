@@ -13,6 +13,7 @@ from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
+from app.display import neutralise
 from app.tui.sheets.menu import Item, Menu
 from app.tui.sheets.sheet import Sheet
 
@@ -56,7 +57,7 @@ class Question(Sheet[Any]):
     def compose(self) -> ComposeResult:
         """The sentences above the answers."""
         with Vertical() as frame:
-            frame.border_title = Content(self._title)
+            frame.border_title = Content(neutralise(self._title))
             frame.border_subtitle = Content(self._keys)
             with VerticalScroll(can_focus=False):
                 yield Static(id="said", markup=False)

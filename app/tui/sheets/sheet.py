@@ -66,7 +66,7 @@ class Sheet(ModalScreen[Result | None], Generic[Result]):
     def compose(self) -> ComposeResult:
         """The field above the list."""
         with Vertical() as frame:
-            frame.border_title = Content(self._title)
+            frame.border_title = Content(neutralise(self._title))
             frame.border_subtitle = Content(self._keys)
             yield Input(self._typed, self._placeholder, select_on_focus=False)
             yield Menu()
@@ -115,6 +115,10 @@ class Sheet(ModalScreen[Result | None], Generic[Result]):
     def say(self, text: str) -> None:
         """Show `text` below the list."""
         self.query_one("#said", Static).update(Content(neutralise(text)))
+
+    def tell_keys(self, keys: str) -> None:
+        """Say in the frame what keys do now."""
+        self.query_one(Vertical).border_subtitle = Content(keys)
 
     def about(self, item: Item | None) -> str:
         """What stands below the list while `item` is the choice."""

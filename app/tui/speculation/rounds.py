@@ -157,7 +157,7 @@ class Rounds(ModalScreen[None]):
             self.query_one("#head", Static).update("No rounds yet: ask something first.")
             return
         entry = self._entries[self.at]
-        told = f"{headline(entry)}  ({self.at + 1} of {len(self._entries)})"
+        told = headline(entry, self._log.length(entry.answer))
         self.query_one("#head", Static).update(told if self.size.width >= _ROOMY else brief(entry))
         self.query_one("#keys").display = self.size.height >= _TALL
         width = max(self.query_one(VerticalScroll).scrollable_content_region.width, 20)

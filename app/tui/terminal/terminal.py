@@ -2,23 +2,38 @@
 
 from __future__ import annotations
 
+import codecs
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
 from textual.app import App
+from textual.drivers import linux_driver
 from textual.filter import LineFilter
 from textual.keys import Keys
 
 from app.desk import clipboard
+from app.display import neutralise
 from app.settings.settings import THEMES
+from app.tui.harmless import HARMLESS
 from app.tui.terminal import attention, themes
 from models import locations
+
+LONGEST = 300  # characters of a hint
 
 # Alt+Enter, and Shift+Enter as many set their terminal up: Textual takes these for a plain Enter.
 assert isinstance(ANSI_SEQUENCES_KEYS, dict)
 ANSI_SEQUENCES_KEYS.update(dict.fromkeys(("\x1b\r", "\x1b\n"), (Keys.ControlJ,)))
+
+
+def _patient_decoder(encoding: str) -> Callable[[], codecs.IncrementalDecoder]:
+    return partial(codecs.getincrementaldecoder(encoding), "replace")
+
+
+# A key or a paste that is no UTF-8 would end the thread that reads them, and with it the program.
+vars(linux_driver)["getincrementaldecoder"] = _patient_decoder
 
 
 class TerminalApp(App[int]):
@@ -33,9 +48,19 @@ class TerminalApp(App[int]):
         self.theme = "terminal" if self._plain else themes.DEFAULT
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        """Textual's, after the one that draws in the theme's colours."""
+        """Textual's, after those that let nothing harmful pass and draw in the theme's colours."""
         ours = themes.recolour(self.theme)
-        return [*([ours] if ours.enabled else []), *super().get_line_filters()]
+        return [HARMLESS, *([ours] if ours.enabled else []), *super().get_line_filters()]
+
+    def hint(self, text: str, timeout: float = 4) -> None:
+        """Say something that passes, in the place of what was said before."""
+        if len(text) > LONGEST:  # most of it is what the person wrote; the next step is at the end
+            text = f"{text[: LONGEST // 2].rstrip()} … {text[-LONGEST // 2 :].lstrip()}"
+        self.notify(neutralise(text), timeout=timeout, markup=False)
+
+    def on_notify(self) -> None:
+        """One voice: what it said before goes."""
+        self.clear_notifications()
 
     def open_theme(self, chosen: str | None) -> None:
         """Begin with the theme that an option chose, or that /theme chose last."""
@@ -60,7 +85,7 @@ class TerminalApp(App[int]):
     def copy_to_clipboard(self, text: str) -> None:
         """Copy, and say what really happened."""
         said = clipboard.copy(text, super().copy_to_clipboard, os.environ)
-        self.notify(said, timeout=4, markup=False)
+        self.hint(said)
 
     def call_back(self, seconds: float, words: str) -> None:
         """An answer ended that took so long: tell a person who looks elsewhere."""

@@ -180,6 +180,8 @@ class Entries(ScrollView):
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """The reader moves: lay out what comes into view."""
         super().watch_scroll_y(old_value, new_value)
+        if self.size.height != self._window.height:
+            return  # Textual itself moves in a view that grows; `on_resize` comes next
         if not self._placing and self.scroll_offset.y != self._window.y:
             self._window.scroll(self.scroll_offset.y)
             self._show()

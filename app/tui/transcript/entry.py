@@ -11,6 +11,7 @@ from textual.strip import Strip
 
 from app.chats.records import Attachment
 from app.display import neutralise
+from app.files.tray import told
 from app.tui.terminal import palette
 from app.tui.text.rows import BLANK, Row, wrap
 
@@ -125,10 +126,7 @@ class Question(Entry):
         ground = Style(bgcolor=palette.RAISED)
         inner = max(width - 3, 1)
         written = [row for line in neutralise(self.text).split("\n") for row in wrap(Text(line), inner)]
-        files = [
-            decoration((f"+ {neutralise(file.path)} · {file.size:,} bytes · {file.encoding}", NOTE))
-            for file in self._attachments
-        ]
+        files = [decoration((f"+ {neutralise(told(file))}", NOTE)) for file in self._attachments]
         rows = []
         for row in [*written, *files]:
             text = Segment.apply_style(row.strip.crop(0, inner).adjust_cell_length(inner), ground)

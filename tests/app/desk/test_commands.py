@@ -82,6 +82,7 @@ def test_any_text_is_sent_as_it_is_or_called_or_refused_in_a_sentence(text: str)
 def test_a_part_of_a_name_finds_what_starts_with_it_first() -> None:
     assert [found.name for found in matching("re")][:3] == ["regenerate", "redo", "open"]
     assert matching("retry")[0].name == "regenerate"
+    assert [found.name for found in matching("the")] == ["theme"], "though many summaries hold it"
     assert matching("colour")[0].name == "theme"
     assert matching("zzz") == []
 

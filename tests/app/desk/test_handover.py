@@ -67,3 +67,12 @@ def test_without_a_source_lookup_is_swept() -> None:
 def test_it_says_that_the_model_is_let_go_first_and_how_large_it_is() -> None:
     assert handover(Settings(), held=2_340_000_000).sentence.startswith("The model (2.3 GB) is let go first")
     assert handover(Settings()).sentence.startswith("The model is let go first")
+
+
+def test_a_package_of_the_same_name_where_the_person_is_is_not_run(tmp_path: Path) -> None:
+    (tmp_path / "app").mkdir()
+    for name in ("__init__", "__main__"):
+        (tmp_path / "app" / f"{name}.py").write_text("print('theirs')", encoding="utf-8")
+    argv = handover(Settings()).argv
+    done = subprocess.run([*argv, "--help"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.stdout.startswith("usage: specchat bench"), done.stderr

@@ -154,10 +154,18 @@ def test_undo_redo_branches_and_edits_say_where_one_is(talk: Any) -> None:
     assert len(assistant.asked) == 3
 
 
+def test_an_edit_is_left_with_its_chat(talk: Any) -> None:
+    assistant = Scripted([rounds("First."), rounds("Second.")])
+    done = talk(assistant, "Q", "/edit", "/new", "P")
+    assert done.code == 0
+    assert [message.content for message in assistant.asked[1]] == ["P"]
+    assert "Anew: P" not in done.out
+
+
 def test_an_answer_that_was_cut_goes_on(talk: Any) -> None:
     assistant = Scripted([rounds("<think>\nI th", reason="length"), rounds("ink.\n</think>\nSo", " it is.")])
     done = talk(assistant, "Q", "/continue")
-    assert "Cut at the length limit. --max-tokens raises it, /continue goes on." in done.err
+    assert "Cut at the length limit. /continue goes on." in done.err
     assert done.out == "You: Q\nYou: /continue\nModel: So it is.\n"
 
 

@@ -77,7 +77,7 @@ def test_off_says_who_wants_it_so() -> None:
     assert told.startswith(
         "Speculation is off: K was set to 0.\n\nIt is off: every step is plain decoding's."
     )
-    assert told.endswith("/spec on, or a --draft, would bring it in.")
+    assert told.endswith("/spec on, or another /draft, would bring it in.")
 
 
 def test_before_there_is_a_model_nothing_is_known() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from driver import chat
 from screenplay import Scripted, rounds
 
@@ -56,6 +58,96 @@ async def test_esc_leaves_an_edit_and_the_next_question_is_a_new_one() -> None:
         await driver.ask("Beta")
         await driver.see("Two.")
     assert [message.content for message in assistant.asked[1]] == ["Alpha", "One.", "Beta"]
+
+
+async def test_an_edit_is_left_with_its_chat_and_what_is_written_is_a_new_question() -> None:
+    assistant = Scripted([rounds("One."), rounds("Two."), rounds("Three.")])
+    async with chat(assistant) as driver:
+        await driver.ask("Alpha")
+        await driver.see("One.", "○ ready")
+        first = driver.app.desk.shelf.open_id()
+        await driver.ask("/edit")
+        await driver.see("as a branch")
+        await driver.pilot.press("ctrl+n")
+        await driver.until(lambda: "as a branch" not in driver.screen)
+        await driver.ask(f"/open {first}")
+        await driver.see("One.")
+        assert "as a branch" not in driver.screen
+        await driver.ask("Beta")
+        await driver.see("Two.", "○ ready")
+    assert [message.content for message in assistant.asked[1]] == ["Alpha", "One.", "Beta"]
+
+
+async def test_an_edit_of_a_question_that_was_taken_back_is_a_new_question() -> None:
+    assistant = Scripted([rounds("Never said."), rounds("Two.")])
+    assistant.going.clear()
+    async with chat(assistant) as driver:
+        await driver.ask("Alpha")
+        await driver.see("◐ reading prompt")
+        await driver.ask("/edit")
+        await driver.see("as a branch")
+        await driver.pilot.press("escape")
+        await driver.see("■ stopped")
+        assert "as a branch" not in driver.screen
+        assistant.going.set()
+        await driver.ask("Beta")
+        await driver.see("Two.")
+    assert assistant.asked[-1] == [Message("user", "Beta")]
+
+
+async def test_while_an_answer_runs_esc_stops_it_and_the_edit_goes_on() -> None:
+    assistant = Scripted([rounds(*(f"word{i} " for i in range(500))), rounds("Two.")], pace=0.01)
+    async with chat(assistant) as driver:
+        await driver.ask("Alpha")
+        await driver.see("word1 ")
+        await driver.ask("/edit")
+        await driver.ask("Beta")
+        await driver.see("An answer is running. Esc stops it.")
+        await driver.pilot.press("escape")
+        await driver.see("■ stopped", "as a branch")
+        assert driver.prompt.text == "Beta"
+        await driver.pilot.press("enter")
+        await driver.see("Two.", "2 of 2")
+    assert assistant.asked[1] == [Message("user", "Beta")]
+
+
+async def test_esc_leaves_an_edit_and_up_recalls_what_was_written() -> None:
+    async with chat(Scripted([rounds("One.")])) as driver:
+        await driver.ask("Alpha")
+        await driver.see("One.", "○ ready")
+        await driver.ask("/edit")
+        await driver.pilot.press("!", "escape")
+        assert driver.prompt.text == ""
+        await driver.pilot.press("up")
+        assert driver.prompt.text == "Alpha!"
+
+
+async def test_a_command_during_an_edit_is_done_and_leaves_the_prompt() -> None:
+    assistant = Scripted([rounds("One."), rounds("Two.")])
+    async with chat(assistant) as driver:
+        await driver.ask("Alpha")
+        await driver.see("One.", "○ ready")
+        await driver.ask("/edit")
+        await driver.ask("/k")
+        await driver.see("K is auto.", "as a branch")
+        assert driver.prompt.text == ""
+        await driver.ask("Beta")
+        await driver.see("Two.", "2 of 2")
+
+
+async def test_an_edited_question_takes_the_files_that_it_names_and_that_wait(tmp_path: Path) -> None:
+    for name in ("old", "named", "waiting"):
+        (tmp_path / name).write_text(f"{name} text", encoding="utf-8")
+    assistant = Scripted([rounds("One."), rounds("Two.")])
+    async with chat(assistant) as driver:
+        await driver.ask(f"Read @{tmp_path / 'old'}")
+        await driver.see("One.", "○ ready")
+        await driver.ask(f"/attach {tmp_path / 'waiting'}")
+        await driver.ask("/edit")
+        await driver.ask(f"And @{tmp_path / 'named'}")
+        await driver.see("Two.")
+        assert driver.app.desk.tray.files == []
+    assert all(f"{name} text" in assistant.asked[1][0].content for name in ("old", "named", "waiting"))
 
 
 async def test_undo_takes_a_turn_back_and_redo_brings_it_again() -> None:

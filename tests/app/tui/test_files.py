@@ -29,7 +29,7 @@ async def test_an_attached_file_is_shown_with_its_size_and_told_to_the_model(not
         await driver.see("+ notes.txt (1 KB, 19 lines, UTF-8)")
         await driver.ask("Sum up.")
         await driver.see("Fine.", "○ ready", "notes.txt")
-        assert "+ notes.txt (" not in driver.screen
+        assert driver.screen.count("+ notes.txt (") == 1, "with the question, and waiting no longer"
     (message,) = assistant.asked[0]
     assert "".join(LINES) in message.content
     assert message.content.endswith("Sum up.")

@@ -261,3 +261,45 @@ def test_a_title_is_the_first_line_that_says_something_cut() -> None:
     assert title_of("\n  \n  What is\ta\x1b[2J draft?\nMore.") == "What is a\x1b[2J draft?"
     assert title_of("word " * 40) == ("word " * 12).rstrip() + "…"
     assert title_of("") == ""
+
+
+@pytest.mark.parametrize("leave", ["/new", "/delete"])
+async def test_nothing_of_a_chat_that_was_left_shows_in_inspector_and_timeline(leave: str) -> None:
+    async with chat(Scripted([rounds("Private.")])) as driver:
+        await driver.ask("Who?")
+        await driver.see("Private.", "○ ready")
+        await driver.ask(leave)
+        await driver.see("A draft proposes")
+        for key in ("f6", "f7"):
+            await driver.pilot.press(key)
+            await driver.see("No rounds yet: ask something first.")
+            assert "Private." not in driver.screen
+            await driver.pilot.press("escape")
+
+
+async def test_a_hit_of_a_search_is_shown_on_whatever_branch_it_is() -> None:
+    assistant = Scripted([rounds("needle " + "\n\nline" * 60), rounds("Other."), rounds("Third.")])
+    async with chat(assistant) as driver:
+        await driver.ask("Who?")
+        await driver.see("line", "○ ready")
+        await driver.ask("/regenerate")
+        await driver.see("Other.", "○ ready")
+        await driver.ask("And?")
+        await driver.see("Third.", "○ ready")
+        await driver.ask("/new")
+        await driver.ask("/search needle")
+        await driver.see("Chats", "needle   line")
+        await driver.pilot.press("enter")
+        await driver.see("▎ needle", "1 of 2")
+
+
+async def test_an_export_holds_no_control_characters(tmp_path: Path) -> None:
+    async with chat(Scripted([rounds("\x1b[2J\x9b31m\x7f")])) as driver:
+        await driver.ask("Who?")
+        await driver.see("○ ready", "[2J")
+        for name in ("chat.json", "chat.md"):
+            await driver.ask(f"/export {tmp_path / name}")
+            await driver.until(lambda name=name: (tmp_path / name).exists())  # type: ignore[misc]
+            text = (tmp_path / name).read_text(encoding="utf-8")
+            assert not {"\x1b", "\x9b", "\x7f"} & {*text}
+    assert (tmp_path / "chat.json").read_bytes().isascii()

@@ -9,6 +9,7 @@ import pytest
 from driver import chat
 from screenplay import Scripted, rounds
 from textual import events
+from textual.drivers import linux_driver
 from textual.selection import Selection
 
 from app.tui.status import State
@@ -139,3 +140,8 @@ async def test_a_signal_ends_it_with_the_code_that_stands_for_the_signal(number:
         signal.raise_signal(number)
         await driver.until(lambda: driver.app.return_value is not None)
     assert driver.app.return_value == 128 + number
+
+
+def test_bytes_that_are_no_text_are_seen_as_such() -> None:
+    decoder = linux_driver.getincrementaldecoder("utf-8")()
+    assert decoder.decode(b"a\xff\xed\x95") + decoder.decode(b"\x9c") == "a\ufffd한"

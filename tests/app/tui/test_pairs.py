@@ -133,3 +133,17 @@ async def test_a_benchmark_gets_terminal_and_memory_and_the_chat_comes_back(
         await driver.see("One.", "Two.", "○ ready")
     assert ran[0][4:6] == ("bench", "--quick")
     assert [message.content for message in assistant.asked[1]] == ["first", "One.", "second"]
+
+
+async def test_what_was_being_written_when_the_palette_writes_can_be_recalled() -> None:
+    async with chat(Scripted([rounds("One.")])) as driver:
+        await driver.ask("Alpha")
+        await driver.see("One.", "○ ready")
+        for letters, written in (("edit", "Alpha"), ("renam", "/rename ")):
+            driver.prompt.load_text("a draft")
+            await driver.pilot.press("ctrl+p", *letters, "enter")
+            await driver.until(lambda written=written: driver.prompt.text == written)  # type: ignore[misc]
+            await driver.pilot.press("escape", "up")
+            if driver.prompt.text == "Alpha":  # of the edit that was left
+                await driver.pilot.press("up")
+            assert driver.prompt.text == "a draft"

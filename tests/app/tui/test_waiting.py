@@ -24,6 +24,21 @@ async def test_questions_wait_in_order_and_are_asked_one_after_the_other() -> No
     assert [message.content for message in assistant.asked[2]] == ["first", "One.", "second", "Two.", "third"]
 
 
+async def test_stop_ends_the_answer_though_questions_wait_and_the_next_one_is_asked() -> None:
+    assistant = Scripted([rounds("a ", *"b" * 500), rounds("Two.")], pace=0.02)
+    async with chat(assistant) as driver:
+        await driver.ask("first")
+        await driver.see("● generating")
+        await driver.ask("second")
+        await driver.see("◌ waits: second")
+        await driver.ask("/stop")
+        await driver.see("■ stopped", "Two.", "○ ready")
+        assert driver.prompt.text == ""
+        await driver.ask("/stop")
+        await driver.see("No answer runs.")
+        assert driver.prompt.text == "/stop"
+
+
 async def test_esc_takes_waiting_questions_back_the_latest_first_and_then_stops() -> None:
     assistant = Scripted([rounds("a ", *"b" * 200)], pace=0.02)
     async with chat(assistant) as driver:

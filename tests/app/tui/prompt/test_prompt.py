@@ -218,6 +218,25 @@ async def test_tab_completes_and_enter_then_sends() -> None:
         assert person.app.sent == ["/regenerate"]
 
 
+@pytest.mark.parametrize(
+    ("typed", "sent"),
+    [
+        ("/regen", ["/regenerate"]),
+        ("/REGEN", ["/regenerate"]),
+        ("/retr", []),  # another name of it: shown first
+        ("/bran", []),  # something may follow
+        ("/und", []),  # undo, undelete
+        ("@notes", []),
+    ],
+)
+async def test_enter_runs_the_only_command_that_begins_so(typed: str, sent: list[str]) -> None:
+    async with showing(box()) as person:
+        await person.type(typed)
+        await person.press("enter")
+        assert person.app.sent == sent
+        assert bool(person.prompt.text) != bool(sent)
+
+
 async def test_esc_closes_the_completions_and_leaves_the_text() -> None:
     async with showing(box()) as person:
         await person.type("/re")

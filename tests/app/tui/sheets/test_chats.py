@@ -233,3 +233,12 @@ async def test_what_a_title_holds_is_never_obeyed() -> None:
     async with showing() as person:
         await show(person, shelf)
         assert "[bold]x[/bold]␛]52;c;aGk=␇ line" in person.screen
+
+
+async def test_the_frame_tells_the_keys_that_work_now() -> None:
+    async with showing() as person:
+        await show(person, Shelf())
+        assert "d delete" in person.screen
+        for key, keys in (("slash", "Esc leaves the search"), ("escape", "d delete"), ("r", "Enter renames")):
+            await person.press(key)
+            assert keys in person.screen

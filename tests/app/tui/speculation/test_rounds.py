@@ -65,9 +65,9 @@ async def inspecting(rounds: RoundLog, size: tuple[int, int] = (80, 24)) -> Asyn
 
 async def test_it_opens_at_the_last_round_and_steps_back_by_keys() -> None:
     async with inspecting(log()) as driver:
-        assert "Answer 1, round 5: 3 drafted, 3 accepted, then the bonus  (4 of 4)" in driver.screen
+        assert "Answer 1, round 5 of 5: 3 drafted, 3 accepted, then the bonus" in driver.screen
         await driver.pilot.press("left", "left")
-        assert "round 3: 3 drafted, 1 accepted, then a correction" in driver.screen
+        assert "round 3 of 5: 3 drafted, 1 accepted, then a correction" in driver.screen
         for part in (
             "✓ “ fox”",
             "0.930",
@@ -79,7 +79,7 @@ async def test_it_opens_at_the_last_round_and_steps_back_by_keys() -> None:
         ):
             assert part in driver.screen
         await driver.pilot.press("home")
-        assert "steps 1 to 2: plain" in driver.screen
+        assert "steps 1 to 2 of 5: plain" in driver.screen
         assert "[b]plain[/b]" in driver.screen
         await driver.pilot.press("r")
         assert "then a correction" in driver.screen
@@ -90,17 +90,17 @@ async def test_it_can_open_at_any_round() -> None:
     async with app.run_test() as pilot:
         await app.push_screen(Rounds(log(), at=1))
         await pilot.pause(0.05)
-        assert "(2 of 4)" in Driver(app, pilot).screen
+        assert "round 3 of 5" in Driver(app, pilot).screen
 
 
 async def test_the_mouse_picks_a_round_by_pointing_at_it() -> None:
     async with inspecting(log()) as driver:
         await driver.pilot.hover(Strip, offset=(1, 0))
         await driver.pilot.pause()
-        assert "then a correction  (2 of 4)" in driver.screen
+        assert "round 3 of 5: 3 drafted, 1 accepted, then a correction" in driver.screen
         await driver.pilot.click(Strip, offset=(2, 0))
         await driver.pilot.pause()
-        assert "(3 of 4)" in driver.screen
+        assert "round 4 of 5" in driver.screen
 
 
 async def test_a_round_that_comes_is_followed_from_the_end_alone() -> None:
@@ -108,11 +108,11 @@ async def test_a_round_that_comes_is_followed_from_the_end_alone() -> None:
     async with inspecting(rounds) as driver:
         rounds.add(SPECULATIVE)
         await driver.pilot.pause(0.5)
-        assert "(5 of 5)" in driver.screen
+        assert "round 6 of 6" in driver.screen
         await driver.pilot.press("left")
         rounds.add(SPECULATIVE)
         await driver.pilot.pause(0.5)
-        assert "(4 of 6)" in driver.screen
+        assert "round 5 of 7" in driver.screen
 
 
 async def test_without_rounds_it_says_so_and_closes() -> None:
@@ -128,7 +128,9 @@ async def test_without_rounds_it_says_so_and_closes() -> None:
 async def test_it_works_at_any_size(size: tuple[int, int]) -> None:
     async with inspecting(log(), size) as driver:
         await driver.pilot.press("left", "left")
-        wanted = ("1.3: 1 of 3", " fox") if size[0] < 40 else ("Answer 1, round 3: 3 drafted", "✓ “ fox”")
+        wanted = (
+            ("1.3: 1 of 3", " fox") if size[0] < 40 else ("Answer 1, round 3 of 5: 3 drafted", "✓ “ fox”")
+        )
         assert all(part in driver.screen for part in wanted)
         await driver.pilot.press("down", "down", "up")
 

@@ -243,10 +243,19 @@ async def test_an_answer_that_did_not_end_by_itself_says_so(state: MessageState,
         assert [line.strip() for line in reader.lines[:4]] == ["", "Half", "", words]
 
 
+async def test_the_end_is_followed_through_every_size_of_the_terminal() -> None:
+    text = "\n\n".join(f"paragraph {n} of some length" for n in range(60))
+    async with reading([ChatMessage(1, None, "assistant", text)]) as reader:
+        for size in ((20, 8), (60, 20), (4, 50), (60, 20), (1, 1), (60, 20), (60, 40), (60, 20)):
+            await reader.pilot.resize_terminal(*size)
+            await reader.pilot.pause()
+            assert reader.transcript.following, size
+
+
 async def test_a_question_names_its_files() -> None:
     file = Attachment("/home/me/notes.txt", "ab", 1234, "utf-8", "")
     async with reading([ChatMessage(1, None, "user", "Well?", attachments=(file,))]) as reader:
-        assert "+ /home/me/notes.txt · 1,234 bytes · utf-8" in reader.lines[2]
+        assert "+ notes.txt (1 KB, 1 line, utf-8)" in reader.lines[2], "and not whose folder it was in"
 
 
 async def test_origins_that_were_kept_show_again_and_others_are_said_to_be_unknown() -> None:
