@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from hashlib import sha256
 
-from app.chats.records import Attachment, Span
 from app.files.provenance import CHARACTERS, WORDS
+from app.files.records import Attachment, Span
 
 # For texts of ASCII, Hangul and common Han alone.
 WORD = re.compile(r"[一-龥]|[a-z0-9_가-힣]+|(?<!\S)[^\w\s]+(?!\S)", re.IGNORECASE)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from app.chats.recorder import Recorder
-from app.chats.records import Attachment, ChatMessage
+from app.chats.records import ChatMessage
 from app.chats.store import new_message_id
+from app.files.records import Attachment
 
 
 class Clock:

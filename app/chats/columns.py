@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple
 from typing import Any
 
-from app.chats.records import Attachment, ChatInfo, ChatMessage, Span
+from app.chats.records import ChatInfo, ChatMessage
+from app.files.records import Attachment, Span
 
 MESSAGE = "m.id, m.parent, m.role, m.text, m.state, m.created, m.pieces, m.spans, m.stats"
 CHAT = (

@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import count
 
-from app.chats.records import Attachment, ChatMessage, MessageState, Role
+from app.chats.records import ChatMessage, MessageState, Role
+from app.files.records import Attachment
 
 Piece = tuple[str, str]
 """An origin and its text."""

@@ -11,8 +11,9 @@ from dataclasses import asdict
 from typing import Any
 
 from app.chats.fences import Fences
-from app.chats.records import Attachment, ChatInfo, ChatMessage, Role
+from app.chats.records import ChatInfo, ChatMessage, Role
 from app.display import neutralise
+from app.files.records import Attachment
 from app.thinking import Markers, split, spoken
 
 FORMAT = "specchat chat"

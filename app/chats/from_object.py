@@ -14,8 +14,9 @@ from typing import Any, get_args
 
 from app.chats.export import FORMAT, VERSION
 from app.chats.imported import Imported
-from app.chats.records import Attachment, ChatInfo, ChatMessage, MessageState, Role, Span
+from app.chats.records import ChatInfo, ChatMessage, MessageState, Role
 from app.files.provenance import Claims
+from app.files.records import Attachment, Span
 
 _LATEST = 1 << 40  # seconds since 1970, far beyond what calendars hold
 _ORIGIN = re.compile(r"plain|target|prompt|draft:\S+")

@@ -14,7 +14,8 @@ from dataclasses import replace
 from app.chats import columns
 from app.chats.errors import gone
 from app.chats.folding import fold
-from app.chats.records import Attachment, ChatMessage
+from app.chats.records import ChatMessage
+from app.files.records import Attachment
 
 
 def insert(connection: sqlite3.Connection, chat_id: str, message: ChatMessage, writer: str | None) -> None:

@@ -17,9 +17,10 @@ from typing import Any
 
 from app.chats.columns import one_line
 from app.chats.errors import StoreError, StoreUnavailable
-from app.chats.records import ChatInfo, ChatMessage, MessageState, Span
+from app.chats.records import ChatInfo, ChatMessage, MessageState
 from app.chats.store import Store, new_chat_id
 from app.errors import sentence
+from app.files.records import Span
 
 INTERVAL = 0.5  # seconds between two writes of an answer that streams
 RETRY = 5.0  # seconds until what failed is tried again

@@ -18,7 +18,8 @@ from typing import Any
 from app.chats import columns, database, folding, messages
 from app.chats.errors import StoreError, StoreUnavailable, explained, gone
 from app.chats.reader import Reader
-from app.chats.records import Attachment, ChatInfo, ChatMessage, MessageState, Role, Span
+from app.chats.records import ChatInfo, ChatMessage, MessageState, Role
+from app.files.records import Attachment, Span
 
 KEPT_DAYS = 30  # a deleted chat can be restored for so long
 _NEXT_TOUCH = "(SELECT coalesce(max(touched), 0) + 1 FROM chats)"

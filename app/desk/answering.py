@@ -8,11 +8,12 @@ from typing import Any
 
 from app.assistant.template import Message
 from app.chats.conversation import Conversation
-from app.chats.records import Attachment, ChatMessage, MessageState
+from app.chats.records import ChatMessage, MessageState
 from app.chats.store import new_message_id
+from app.desk.copies import CopySearch
 from app.desk.shelf import Shelf
 from app.files.prompt import prompt_of
-from app.files.search import CopySearch
+from app.files.records import Attachment
 from app.speculation.reports import Reports
 from app.thread.events import Emitted, Event, Failed, Finished, Ready
 from app.thread.worker import Worker

@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import PurePath
 
-from app.chats.records import Attachment
 from app.display import neutralise
+from app.files.records import Attachment
 
 _FENCE = "```"
 _LINE = str.maketrans("\n\t", "␊␉")

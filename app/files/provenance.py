@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from hashlib import sha256
 from itertools import pairwise
 
-from app.chats.records import Attachment, Span
 from app.files.lines import line_starts
+from app.files.records import Attachment, Span
 from app.files.suffixes import Suffixes
 from app.files.words import Words
 

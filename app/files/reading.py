@@ -8,11 +8,11 @@ from hashlib import sha256
 from itertools import islice
 from pathlib import Path
 
-from app.chats.records import Attachment
 from app.errors import did_you_mean
 from app.files.encoding import NotText, encoding_of
 from app.files.lines import line_starts
 from app.files.names import path_of
+from app.files.records import Attachment
 from mlx_spec.errors import SpecError
 from models.locations import chats_file
 

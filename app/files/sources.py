@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import PurePath
 
-from app.chats.records import Span
 from app.display import neutralise
+from app.files.records import Span
 
 
 def source(span: Span) -> str:

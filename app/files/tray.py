@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from app.chats.records import Attachment
 from app.errors import UsageError
 from app.files.mentions import mentions
 from app.files.names import path_of
 from app.files.reading import read, size
+from app.files.records import Attachment
 
 
 class Tray:

@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from app.desk.commands import BY_NAME
 from app.errors import UsageError, did_you_mean
 from app.settings.options import Option
 from app.settings.settings import OPTIONS, Settings
@@ -125,8 +124,8 @@ def typed(texts: Mapping[str, str]) -> dict[str, Any]:
             known[name].check(values[name])
         except ValueError as error:
             said = str(error).removeprefix(f"{name} ").replace("expected", "takes", 1)
-            kind = BY_NAME[name].kind
-            raise UsageError(f"/{name} {said}{_end(error)}", f"Write /{name} {kind}.") from None
+            way = f"Write /{name} {known[name].kind.metavar}."
+            raise UsageError(f"/{name} {said}{_end(error)}", way) from None
     return values
 
 

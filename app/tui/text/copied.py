@@ -13,7 +13,7 @@ from markdown_it.token import Token
 from rich.style import Style
 from rich.text import Text
 
-from app.chats.records import Span
+from app.files.records import Span
 from app.files.sources import source
 from app.tui.terminal import palette
 

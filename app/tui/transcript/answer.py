@@ -8,9 +8,10 @@ from dataclasses import replace
 
 from rich.text import Text
 
-from app.chats.records import ChatMessage, MessageState, Span
+from app.chats.records import ChatMessage, MessageState
 from app.desk.clipboard import code_blocks
 from app.display import neutralise
+from app.files.records import Span
 from app.speculation.origins import kind, tally
 from app.thinking import Markers, Piece, Thinking
 from app.tui.text.copied import NUMBER, Mark, numbered, sources

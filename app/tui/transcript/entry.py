@@ -9,8 +9,8 @@ from rich.style import Style
 from rich.text import Text
 from textual.strip import Strip
 
-from app.chats.records import Attachment
 from app.display import neutralise
+from app.files.records import Attachment
 from app.files.tray import told
 from app.tui.terminal import palette
 from app.tui.text.rows import BLANK, Row, wrap

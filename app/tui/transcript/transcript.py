@@ -13,7 +13,8 @@ from typing import TypeAlias
 from textual.events import Click
 from textual.message import Message
 
-from app.chats.records import Attachment, ChatMessage
+from app.chats.records import ChatMessage
+from app.files.records import Attachment
 from app.tui.transcript.answer import Answer
 from app.tui.transcript.entries import Entries
 from app.tui.transcript.entry import Entry, Notice, Question, Welcome

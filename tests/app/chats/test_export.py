@@ -18,11 +18,12 @@ from app.answer import dump
 from app.chats.export import as_markdown, as_object
 from app.chats.imported import Imported, ImportFailed
 from app.chats.imports import read
-from app.chats.records import Attachment, ChatInfo, ChatMessage, Span
+from app.chats.records import ChatInfo, ChatMessage
 from app.chats.store import Store
 from app.display import neutralise
 from app.files.provenance import copied
 from app.files.reading import read as files_read
+from app.files.records import Attachment, Span
 
 CHAT = ChatInfo("k2m4", "Über Tests", 1.5, 2.5, True, None, 0, "builtin", "lookup")
 NOTES = file("one\ntwo three\n")

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from kept import Clock, file
 
 from app.chats.errors import NoSuchChat, StoreError
-from app.chats.records import Attachment, Span
 from app.chats.store import KEPT_DAYS, Store
+from app.files.records import Attachment, Span
 
 DAY = 86_400.0
 

@@ -97,7 +97,7 @@ def test_what_is_no_file_is_refused_and_not_waited_for(tmp_path: Path) -> None:
     assert "is a pipe or a device. Save what comes out of it" in refusal(tmp_path / "pipe")
     assert "is a pipe or a device." in refusal("/dev/null")
     assert "is a folder. Take the files in it" in refusal(tmp_path)
-    assert "cannot be read: " in refusal(f"{tmp_path}/a\0b")
+    assert "Check its path." in refusal(f"{tmp_path}/a\0b")
     assert "cannot be read: " in refusal("/" + "x" * 5000)
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.chats.records import Span
+from app.files.records import Span
 from app.thinking import Markers
 from app.tui.text.rows import Row
 from app.tui.transcript.answer import Answer

@@ -11,7 +11,8 @@ from textual.events import MouseScrollDown
 from textual.pilot import Pilot
 from textual.selection import Selection
 
-from app.chats.records import Attachment, ChatMessage, MessageState
+from app.chats.records import ChatMessage, MessageState
+from app.files.records import Attachment
 from app.tui.transcript.transcript import Answer, Notice, Transcript
 from mlx_spec.events import Round
 

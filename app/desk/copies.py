@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import replace
 
-from app.chats.records import Attachment, ChatMessage, Span
+from app.chats.records import ChatMessage
 from app.files.provenance import copied
+from app.files.records import Attachment, Span
 
 
 class CopySearch:
