@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from rich.cells import cell_len
 from rich.text import Text
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
-from textual.reactive import reactive
 from textual.widgets import Static
 
 from app.display import neutralise, shown
@@ -22,16 +22,16 @@ from mlx_spec.verdict.diagnose import Verdict
 WIDTH = 42  # cells, frame included
 ROOMY = 34  # lines that hold everything
 COURSE = 11  # of them for K and speedup over the session
+FOLLOW_EVERY = 0.5  # seconds; who reads numbers reads no faster, and drawing them all takes a while
 _BAR = 16  # cells of a full hazard
 
 
 @dataclass(frozen=True)
 class Insight:
-    """What the panel shows; `rounds` changes with each, so that the panel is drawn again."""
+    """What the panel shows."""
 
     snapshot: Snapshot
     timeline: Timeline
-    rounds: int
 
 
 def lines(insight: Insight, width: int, height: int) -> Iterator[Text]:
@@ -113,19 +113,40 @@ class Panel(VerticalScroll):
     """
 
     can_focus = False
-    insight: reactive[Insight | None] = reactive(None)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._insight: Insight | None = None
+        self._drawn: Insight | None = None
+        self._shape: list[str] = []  # of what was drawn: its lines, those that are broken in full
 
     def compose(self) -> ComposeResult:
         """One block of text."""
         yield Static("-")
 
-    def watch_insight(self) -> None:
-        """Write it anew, if anybody sees it."""
-        if self.insight is not None and self.display and self.is_mounted:
-            size = self.scrollable_content_region
-            text = Text("\n").join(lines(self.insight, size.width, size.height))
-            self.query_one(Static).update(text)
+    def on_mount(self) -> None:
+        """Follow what goes on."""
+        self.set_interval(FOLLOW_EVERY, self._follow)
+
+    def show(self, insight: Insight) -> None:
+        """Show this from now on: at once if nothing showed, else when it is time."""
+        self._insight = insight
+        if self._drawn is None:
+            self._follow()
 
     def on_resize(self) -> None:
         """Another size may hold more."""
-        self.watch_insight()
+        self._drawn = None
+        self._follow()
+
+    def _follow(self) -> None:
+        """Write it anew, if it is another and anybody sees it."""
+        size = self.scrollable_content_region
+        if self._insight is None or self._insight is self._drawn or not self.display or not size.width:
+            return
+        self._drawn = self._insight
+        told = list(lines(self._insight, size.width, size.height))
+        shape = [text.plain if cell_len(text.plain) > size.width else "" for text in told]
+        # Only where another height can come of it: a layout is one of the whole screen.
+        self.query_one(Static).update(Text("\n").join(told), layout=shape != self._shape)
+        self._shape = shape

@@ -171,7 +171,7 @@ class Stage:
         self.panel.display = self._wide if self._panel is None else self._panel
         if now is not None:
             self.banner.verdict = now.verdict
-            self.panel.insight = Insight(now, self.desk.reports.timeline, self.desk.reports.timeline.rounds)
+            self.panel.show(Insight(now, self.desk.reports.timeline))
 
 
 def _line(text: str) -> str:

@@ -34,7 +34,7 @@ def snapshot(verdict: Verdict | None = PARKED, **changes: Any) -> Snapshot:
 
 
 def shown(now: Snapshot, timeline: Timeline, height: int = 40) -> list[str]:
-    return [text.plain for text in lines(Insight(now, timeline, timeline.rounds), WIDTH - 5, height)]
+    return [text.plain for text in lines(Insight(now, timeline), WIDTH - 5, height)]
 
 
 def course(*ks: int) -> Timeline:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from driver import chat
 from screenplay import PARKED, PAYING, Scripted, rounds
+from textual.widgets import Static
 
-from app.tui.panel import Panel
+from app.tui.panel import Insight, Panel
 from app.tui.verdict import Banner
 from mlx_spec.errors import SpecError
 from mlx_spec.metrics import Metrics
@@ -106,3 +109,19 @@ async def test_a_tiny_terminal_keeps_the_status_line() -> None:
     async with chat(judged(PARKED), size=(40, 10)) as driver:
         await driver.see("○ ready  ‖ parked")
         assert not driver.app.query_one(Banner).display
+
+
+async def test_the_panel_is_drawn_at_times_and_lays_the_screen_out_only_where_its_height_changes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with chat(judged(PARKED), size=(140, 40)) as driver:
+        await driver.see("K now 0")
+        panel, now = driver.app.query_one(Panel), driver.app.stage.facts.snapshot
+        assert now is not None
+        updates: list[bool] = []
+        monkeypatch.setattr(Static, "update", lambda _, text, layout: updates.append(layout))
+        for k in range(1, 6):
+            panel.show(Insight(replace(now, k=k), driver.app.desk.reports.timeline))
+        assert updates == []
+        await driver.until(lambda: bool(updates))
+        assert updates == [False]
