@@ -5,11 +5,15 @@ Nothing is asked and nothing waits for it. A machine on which larger models woul
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from app.events import Snapshot
 from app.settings import Settings
 from models import locations
 from models.amount import in_bytes, in_memory
-from models.stock import Stock
+
+if TYPE_CHECKING:
+    from models.stock import Stock
 
 LEAST = 4.0  # tokens a second below which nobody wants to read along
 

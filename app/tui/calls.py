@@ -11,20 +11,20 @@ from app.chat_verbs import export
 from app.commands import BY_NAME, Call, Command
 from app.handover import bench
 from app.tui.away import hand_over
-from app.tui.chats import Chats, Place
-from app.tui.help import Help, Palette
-from app.tui.models import Models, Pick
-from app.tui.rounds import Rounds
-from app.tui.timeline import TimelineScreen
 from app.verbs import VERBS, question_number
 from mlx_spec.errors import SpecError
 
 if TYPE_CHECKING:
     from app.tui.app import Chat
+    from app.tui.chats import Place
+    from app.tui.models import Pick
 
 
 class Calls:
-    """Runs commands. What needs the screen is here; the rest is `app.verbs`."""
+    """Runs commands. What needs the screen is here; the rest is `app.verbs`.
+
+    Other screens are imported when somebody opens one: the first frame waits for none of them.
+    """
 
     def __init__(self, app: Chat) -> None:
         self._app = app
@@ -80,6 +80,8 @@ class Calls:
         return ""
 
     def _chats(self, search: str) -> str:
+        from app.tui.chats import Chats
+
         shelf = self._desk.shelf
         self._app.push_screen(Chats(shelf.reading, partial(export, shelf), search=search), self._go)
         return ""
@@ -95,6 +97,8 @@ class Calls:
         """What is here is loaded at once; what would have to be downloaded is shown first."""
         if ref and not self._app.stock.to_fetch(ref):
             return VERBS["model"](self._desk, ref)
+        from app.tui.models import Models
+
         self._app.push_screen(Models(self._app.stock, self._desk.worker.settings, ref), self._pick)
         return ""
 
@@ -111,10 +115,14 @@ class Calls:
         return ""
 
     def _help(self, _: str) -> str:
+        from app.tui.help import Help
+
         self._app.push_screen(Help(), self._choose)
         return ""
 
     def _palette(self, _: str) -> str:
+        from app.tui.help import Palette
+
         self._app.push_screen(Palette(), self._choose)
         return ""
 
@@ -128,10 +136,14 @@ class Calls:
             self._stage.prompt.write(f"/{command.name} ")
 
     def _rounds(self, _: str) -> str:
+        from app.tui.rounds import Rounds
+
         self._app.push_screen(Rounds(self._desk.reports.rounds))
         return ""
 
     def _timeline(self, _: str) -> str:
+        from app.tui.timeline import TimelineScreen
+
         self._app.push_screen(TimelineScreen(self._desk.reports.timeline))
         return ""
 
