@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from app.events import Snapshot
 from app.settings import Settings
 from models import locations
-from models.amount import in_bytes, in_memory
+from models.amount import in_bytes
 
 if TYPE_CHECKING:
     from models.stock import Stock
@@ -36,7 +36,7 @@ def better_pair(stock: Stock, settings: Settings, now: Snapshot) -> str | None:
         if tok_s >= LEAST and first_time():
             size = in_bytes(pair.target.nbytes + pair.draft.nbytes)
             return (
-                f"This machine has {in_memory(stock.memory)} of memory and holds a better pair: "
+                f"This machine has {in_bytes(stock.memory)} of memory and holds a better pair: "
                 f"{pair.target.name}, with drafts by {pair.draft.name} ({size} to download, by its size at "
                 f"least {tok_s:.0f} tokens/s here). /model shows it and others. Nothing is downloaded "
                 "unless you choose it."
