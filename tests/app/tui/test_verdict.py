@@ -125,3 +125,36 @@ async def test_the_panel_is_drawn_at_times_and_lays_the_screen_out_only_where_it
         assert updates == []
         await driver.until(lambda: bool(updates))
         assert updates == [False]
+
+
+async def test_after_an_answer_the_banner_is_one_line_that_says_where_more_is() -> None:
+    async with chat(judged(PARKED, rounds("An answer."))) as driver:
+        await driver.see("‖ Verification is serialized: 5 rows cost 4.5x one row.")
+        await driver.ask("Why?")
+        await driver.see("An answer.", "○ ready", "‖ Verification is serialized. F8 says more.")
+        assert driver.app.query_one(Banner).size.height == 1
+
+
+async def test_what_f8_says_in_full_the_banner_does_not_repeat() -> None:
+    async with chat(judged(Verdict("parked", "verification", PARKED.sentence, {}))) as driver:
+        await driver.see("‖ Verification is serialized: 5 rows cost 4.5x one row.")
+        await driver.pilot.press("f8")
+        await driver.see(
+            "· Verification is serialized: 5 rows", "‖ Verification is serialized. F8 says more."
+        )
+
+
+async def test_lines_of_a_sentence_stand_below_each_other() -> None:
+    long = Verdict("parked", "verification", "It is parked. " + "word " * 30, {})
+    async with chat(judged(long)) as driver:
+        await driver.see("‖ It is parked.")
+        lines = driver.screen.splitlines()
+        at = next(i for i, line in enumerate(lines) if "‖ It is parked." in line)
+        assert lines[at].startswith("  ‖ It")
+        assert lines[at + 1].startswith("    word")
+        await driver.pilot.press("f8")
+        await driver.see("· It is parked.")
+        lines = driver.screen.splitlines()
+        at = next(i for i, line in enumerate(lines) if "· It is parked." in line)
+        assert lines[at].startswith("  · It")
+        assert lines[at + 1].startswith("    word")
