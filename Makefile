@@ -1,6 +1,6 @@
 # Everything runs in the private environment .venv, which .ci/setup makes on first use and then
 # leaves alone. Name a Python with PYTHON=..., pass options with ARGS="...".
-.PHONY: setup chat test test-slow test-all lint types bench screenshot families pin
+.PHONY: setup chat test test-slow test-all lint types bench gallery commands families pin
 
 BIN := .venv/bin
 export PYTHON
@@ -31,8 +31,11 @@ types: setup
 bench: setup
 	$(BIN)/specchat bench $(ARGS)
 
-screenshot: setup
-	$(BIN)/python docs/screenshot.py
+gallery: setup
+	$(BIN)/python -m docs.gallery
+
+commands: setup
+	$(BIN)/python -m docs.commands
 
 families: setup
 	PYTHONPATH=tests $(BIN)/python -m docs.families

@@ -6,22 +6,22 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from app import clipboard
-from app.chat_verbs import export
-from app.commands import BY_NAME, Call, Command
-from app.handover import bench
+from app.desk import clipboard
+from app.desk.chat_verbs import export
+from app.desk.commands import BY_NAME, Call, Command
+from app.desk.handover import bench
+from app.desk.verbs import VERBS, question_number
 from app.tui.away import hand_over
-from app.verbs import VERBS, question_number
 from mlx_spec.errors import SpecError
 
 if TYPE_CHECKING:
     from app.tui.app import Chat
-    from app.tui.chats import Place
-    from app.tui.models import Pick
+    from app.tui.sheets.chats import Place
+    from app.tui.sheets.models import Pick
 
 
 class Calls:
-    """Runs commands. What needs the screen is here; the rest is `app.verbs`.
+    """Runs commands. What needs the screen is here; the rest is `app.desk.verbs`.
 
     Other screens are imported when somebody opens one: the first frame waits for none of them.
     """
@@ -80,7 +80,7 @@ class Calls:
         return ""
 
     def _chats(self, search: str) -> str:
-        from app.tui.chats import Chats
+        from app.tui.sheets.chats import Chats
 
         shelf = self._desk.shelf
         self._app.push_screen(Chats(shelf.reading, partial(export, shelf), search=search), self._go)
@@ -97,7 +97,7 @@ class Calls:
         """What is here is loaded at once; what would have to be downloaded is shown first."""
         if ref and not self._app.stock.to_fetch(ref):
             return VERBS["model"](self._desk, ref)
-        from app.tui.models import Models
+        from app.tui.sheets.models import Models
 
         self._app.push_screen(Models(self._app.stock, self._desk.worker.settings, ref), self._pick)
         return ""
@@ -115,13 +115,13 @@ class Calls:
         return ""
 
     def _help(self, _: str) -> str:
-        from app.tui.help import Help
+        from app.tui.sheets.help import Help
 
         self._app.push_screen(Help(), self._choose)
         return ""
 
     def _palette(self, _: str) -> str:
-        from app.tui.help import Palette
+        from app.tui.sheets.help import Palette
 
         self._app.push_screen(Palette(), self._choose)
         return ""
@@ -136,13 +136,13 @@ class Calls:
             self._stage.prompt.write(f"/{command.name} ")
 
     def _rounds(self, _: str) -> str:
-        from app.tui.rounds import Rounds
+        from app.tui.speculation.rounds import Rounds
 
         self._app.push_screen(Rounds(self._desk.reports.rounds))
         return ""
 
     def _timeline(self, _: str) -> str:
-        from app.tui.timeline import TimelineScreen
+        from app.tui.speculation.timeline import TimelineScreen
 
         self._app.push_screen(TimelineScreen(self._desk.reports.timeline))
         return ""

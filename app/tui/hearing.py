@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from app.events import (
+from app.desk.offered import better_pair
+from app.thread.events import (
     Emitted,
     Event,
     Failed,
@@ -22,10 +23,9 @@ from app.events import (
     Switching,
     Warned,
 )
-from app.offered import better_pair
 from app.tui.stage import Stage
 from app.tui.status import State
-from app.tui.transcript import Notice
+from app.tui.transcript.transcript import Notice
 
 if TYPE_CHECKING:
     from models.stock import Stock

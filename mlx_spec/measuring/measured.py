@@ -15,7 +15,7 @@ import numpy as np
 
 from mlx_spec.policy.table import CostTable
 
-STEADY = 1.3  # the largest spread of ratios that mean anything
+STEADY = 1.3  # the largest spread of ratios that mean anything, and of a plain step over one by one row
 RESAMPLES = 1000
 DEPTHS = (0, 1024, 4096, 8192, 16384, 32768)  # kernels change at some of these
 
@@ -79,8 +79,8 @@ class Measured:
 
     @property
     def steady(self) -> bool:
-        """Other programs did not spoil it."""
-        return self.spread <= STEADY
+        """Other programs did not spoil it: neither the rows nor the plain steps that all is compared with."""
+        return max(self.spread, self.plain / (1 + self.overhead)) <= STEADY
 
     def costs(self, *, fresh: bool) -> CostTable:
         """The same in seconds of that time.

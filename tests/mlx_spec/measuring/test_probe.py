@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import mlx.core as mx
@@ -141,6 +141,13 @@ def test_a_machine_that_others_keep_busy_gives_no_measurement_of_use() -> None:
     busy = run(probe(Machine(lambda m: 0.05 * m * (10 if stalls.random() < 0.3 else 1))))
     assert not busy.steady
     assert run(probe(Machine(lambda m: 0.05 * m * stalls.uniform(0.95, 1.05)))).steady
+
+
+def test_plain_steps_that_were_disturbed_alone_spoil_it_as_well() -> None:
+    found = run(probe(Machine(cliff)))
+    assert found.steady
+    assert not replace(found, plain=2.0).steady
+    assert replace(found, plain=1.8, overhead=0.5).steady, "a tiny model's steps are its own work"
 
 
 def test_an_interruption_is_heard_between_any_two_calls_and_leaves_every_row() -> None:
