@@ -39,7 +39,7 @@ KEY_EVERY = 0.25  # seconds, with as much again at random
 FRESH = [chr(code) for code in range(0x100, 0x17F)]  # keys of which the answers write none
 PLAYER = (sys.executable, "-m", "tests.performance")
 PROGRAM = (sys.executable, "-m", "app", "--model", "./none")  # no model: only the screen is timed
-FIRST_FRAME = "Ask something"
+FIRST_FRAME = "or / for commands"  # of the prompt; its first letter is under the cursor, which blinks
 
 
 TIMES = {
