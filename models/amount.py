@@ -4,16 +4,11 @@ from __future__ import annotations
 
 
 def in_bytes(nbytes: float) -> str:
-    """Such as `1.8 GB`; decimal, as disks and downloads are counted."""
+    """Such as `1.8 GB`; decimal, as disks and downloads are counted; memory too, to be compared."""
     for unit, size in (("GB", 1e9), ("MB", 1e6), ("KB", 1e3)):
         if nbytes >= 0.9995 * size:
             return f"{nbytes / size:.1f} {unit}" if nbytes < 99.95 * size else f"{nbytes / size:.0f} {unit}"
     return f"{nbytes:.0f} bytes"
-
-
-def in_memory(nbytes: float) -> str:
-    """Such as `16 GiB`: the memory of a machine, as it is sold."""
-    return f"{nbytes / (1 << 30):.0f} GiB"
 
 
 def in_time(seconds: float) -> str:

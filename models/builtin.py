@@ -5,7 +5,6 @@ Only the file is used. The package's code is never imported; it needs packages t
 
 from __future__ import annotations
 
-import importlib.metadata
 import importlib.util
 import shutil
 import sys
@@ -24,6 +23,8 @@ def find() -> Path:
     Raises:
         ModelMissing: if the package is not installed, or not with its file.
     """
+    import importlib.metadata  # only now: who lists models must not wait for it
+
     try:
         listed = importlib.metadata.files(_DISTRIBUTION) or []
     except importlib.metadata.PackageNotFoundError:

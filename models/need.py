@@ -44,21 +44,21 @@ class Need:
             return "fits"
         return "tight" if self.total <= MOST_SHARE * memory else "too large"
 
-    def sentence(self, memory: float) -> str:
-        """Whether it fits, what is needed, and of what."""
+    def sentence(self, memory: float, subject: str = "It") -> str:
+        """Whether `subject` fits, what is needed, and of what."""
         if self.kv is None:
             parts = f"{in_bytes(self.weights)} of weights; what its context takes is not known"
         else:
             parts = f"{in_bytes(self.weights)} of weights, {in_bytes(self.kv)} for {self.context:,} tokens"
         verdict, advice = {
-            "fits": ("It fits", ""),
-            "tight": ("It is tight", " Close other programs."),
+            "fits": ("fits", ""),
+            "tight": ("is tight", " Close other programs."),
             "too large": (
-                "It is too large",
+                "is too large",
                 f" A model may use about {in_bytes(SURE_SHARE * memory)} here.",
             ),
         }[self.fit(memory)]
-        return f"{verdict}: needs {in_bytes(self.total)} of {in_bytes(memory)} ({parts}).{advice}"
+        return f"{subject} {verdict}: needs {in_bytes(self.total)} of {in_bytes(memory)} ({parts}).{advice}"
 
 
 def need(sizes: Sequence[Size], context: int = CONTEXT) -> Need:

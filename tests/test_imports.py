@@ -146,6 +146,20 @@ def test_defaults_paths_and_decisions_load_without_mlx_or_textual(module: str) -
     assert (done.returncode, done.stderr) == (0, "")
 
 
+def test_the_first_frame_waits_for_no_parser_and_no_list_of_models() -> None:
+    late = {
+        "markdown_it",
+        "models.stock",
+        "models.installed",
+        "importlib.metadata",
+        "app.tui.sheets.models",
+        "numpy",
+    }
+    code = f"import sys, app.tui.app; sys.exit(', '.join({late} & sys.modules.keys()) or 0)"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_every_library_that_is_imported_is_declared() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     declared = {re.match(r"[\w-]+", need)[0].lower() for need in project["dependencies"]}

@@ -7,13 +7,10 @@ import subprocess
 from base64 import b64encode
 from collections.abc import Callable, Mapping
 
-from markdown_it import MarkdownIt
-
 from app.display import neutralise
 from app.errors import UsageError
 
 _LARGE = 74_994  # bytes of text: what some terminals take by OSC 52 at most
-_MARKDOWN = MarkdownIt("commonmark")
 
 
 def copy(text: str, send: Callable[[str], None], environ: Mapping[str, str]) -> str:
@@ -43,7 +40,11 @@ def osc_52(text: str) -> str:
 
 def code_blocks(answer: str) -> list[str]:
     """The code of each block of code in Markdown, also within lists and quotes."""
-    blocks = (token for token in _MARKDOWN.parse(answer) if token.type in ("fence", "code_block"))
+    from markdown_it import MarkdownIt  # only now: the first frame waits for no parser
+
+    blocks = (
+        token for token in MarkdownIt("commonmark").parse(answer) if token.type in ("fence", "code_block")
+    )
     return [neutralise(block.content.removesuffix("\n")) for block in blocks]
 
 

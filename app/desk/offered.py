@@ -5,11 +5,15 @@ Nothing is asked and nothing waits for it. A machine on which larger models woul
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from app.settings.settings import Settings
 from app.thread.events import Snapshot
 from models import locations
-from models.amount import in_bytes, in_memory
-from models.stock import Stock
+from models.amount import in_bytes
+
+if TYPE_CHECKING:
+    from models.stock import Stock
 
 LEAST = 4.0  # tokens a second below which nobody wants to read along
 
@@ -32,7 +36,7 @@ def better_pair(stock: Stock, settings: Settings, now: Snapshot) -> str | None:
         if tok_s >= LEAST and first_time():
             size = in_bytes(pair.target.nbytes + pair.draft.nbytes)
             return (
-                f"This machine has {in_memory(stock.memory)} of memory and holds a better pair: "
+                f"This machine has {in_bytes(stock.memory)} of memory and holds a better pair: "
                 f"{pair.target.name}, with drafts by {pair.draft.name} ({size} to download, by its size at "
                 f"least {tok_s:.0f} tokens/s here). /model shows it and others. Nothing is downloaded "
                 "unless you choose it."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from app.settings.settings import Settings
-from models.amount import in_bytes, in_memory
+from models.amount import in_bytes
 from models.installed import Installed
 from models.stock import Stock
 
@@ -25,7 +25,7 @@ def listed(stock: Stock, settings: Settings) -> Iterator[str]:
         yield f"{model.ref}: {', '.join(filter(None, facts))}"
     offers = _missing(stock, models)
     if offers:
-        yield f"To download, for {in_memory(stock.memory)} of memory:"
+        yield f"To download, for {in_bytes(stock.memory)} of memory:"
     for target, draft, words in offers:
         yield f"{words} Write /model {target}, then /draft model:{draft}."
     yield "/model and a name loads it; what is not here is downloaded first. The chat stays."

@@ -7,7 +7,9 @@ import signal
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from textual import events
 from textual.app import ComposeResult
@@ -25,7 +27,9 @@ from app.tui.stage import Stage
 from app.tui.terminal.terminal import TerminalApp
 from app.tui.transcript.transcript import Transcript
 from mlx_spec.errors import SpecError
-from models.stock import Stock
+
+if TYPE_CHECKING:
+    from models.stock import Stock
 
 DRAIN_EVERY = 0.1  # seconds
 QUIT_WITHIN = 2.0  # seconds between two Ctrl+C
@@ -42,7 +46,6 @@ class Chat(TerminalApp):
         desk: the open chat.
         stage: the widgets; there from composing on.
         named: references of models that the person has named, for this start and in earlier chats.
-        stock: the models to choose from.
     """
 
     TITLE = "specchat"
@@ -80,14 +83,20 @@ class Chat(TerminalApp):
         self._hearing: Hearing
         self._calls: Calls
         self.named = {self.desk.worker.settings.model}
-        self.stock = Stock(lambda: self.named)  # which asks in threads of its own
         self._refs: list[str] | None = None  # of the models that are here, once somebody asked
         self._asked_to_quit = -QUIT_WITHIN
+
+    @cached_property
+    def stock(self) -> Stock:
+        """The models to choose from; asked in threads of its own. The first frame does not wait for it."""
+        from models.stock import Stock
+
+        return Stock(lambda: self.named)
 
     def compose(self) -> ComposeResult:
         """Transcript, prompt, status."""
         self.stage = Stage(self, self.desk)
-        self._hearing = Hearing(self.stage, self.stock, self._clock)
+        self._hearing = Hearing(self.stage, lambda: self.stock, self._clock)
         self._calls = Calls(self)
         with Horizontal():
             yield self.stage.transcript

@@ -12,21 +12,21 @@ from app.desk.commands import BY_NAME, Call, Command
 from app.desk.handover import bench
 from app.desk.verbs import VERBS, question_number
 from app.tui.away import hand_over
-from app.tui.sheets.chats import Chats, Place
-from app.tui.sheets.help import Help, Palette
-from app.tui.sheets.models import Models, Pick
-from app.tui.speculation.rounds import Rounds
-from app.tui.speculation.timeline import TimelineScreen
 from mlx_spec.errors import SpecError
 
 if TYPE_CHECKING:
     from app.tui.app import Chat
+    from app.tui.sheets.chats import Place
+    from app.tui.sheets.models import Pick
 
 SEEN = ("new", "open", "branch")  # what came of them is on the screen
 
 
 class Calls:
-    """Runs commands. What needs the screen is here; the rest is `app.desk.verbs`."""
+    """Runs commands. What needs the screen is here; the rest is `app.desk.verbs`.
+
+    Other screens are imported when somebody opens one: the first frame waits for none of them.
+    """
 
     def __init__(self, app: Chat) -> None:
         self._app = app
@@ -86,6 +86,8 @@ class Calls:
         return ""
 
     def _chats(self, search: str) -> str:
+        from app.tui.sheets.chats import Chats
+
         shelf = self._desk.shelf
         self._app.push_screen(Chats(shelf.reading, partial(export, shelf), search=search), self._go)
         return ""
@@ -103,6 +105,8 @@ class Calls:
         """What is here is loaded at once; what would have to be downloaded is shown first."""
         if ref and not self._app.stock.to_fetch(ref):
             return VERBS["model"](self._desk, ref)
+        from app.tui.sheets.models import Models
+
         self._app.push_screen(Models(self._app.stock, self._desk.worker.settings, ref), self._pick)
         return ""
 
@@ -119,10 +123,14 @@ class Calls:
         return ""
 
     def _help(self, _: str) -> str:
+        from app.tui.sheets.help import Help
+
         self._app.push_screen(Help(), self._choose)
         return ""
 
     def _palette(self, _: str) -> str:
+        from app.tui.sheets.help import Palette
+
         self._app.push_screen(Palette(), self._choose)
         return ""
 
@@ -137,10 +145,14 @@ class Calls:
             self._stage.prompt.write(f"/{command.name} ")
 
     def _rounds(self, _: str) -> str:
+        from app.tui.speculation.rounds import Rounds
+
         self._app.push_screen(Rounds(self._desk.reports.rounds))
         return ""
 
     def _timeline(self, _: str) -> str:
+        from app.tui.speculation.timeline import TimelineScreen
+
         self._app.push_screen(TimelineScreen(self._desk.reports.timeline))
         return ""
 

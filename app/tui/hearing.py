@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from app.desk.offered import better_pair
 from app.thread.events import (
@@ -25,7 +26,9 @@ from app.thread.events import (
 from app.tui.stage import Stage
 from app.tui.status import State
 from app.tui.transcript.transcript import Notice
-from models.stock import Stock
+
+if TYPE_CHECKING:
+    from models.stock import Stock
 
 ENDINGS = {
     "interrupt": "■ stopped",
@@ -42,7 +45,7 @@ NO_MODEL = "There is no model. /model loads one, Ctrl+Q quits."
 class Hearing:
     """Takes in what the engine says."""
 
-    def __init__(self, stage: Stage, stock: Stock, clock: Callable[[], float]) -> None:
+    def __init__(self, stage: Stage, stock: Callable[[], Stock], clock: Callable[[], float]) -> None:
         self._stage = stage
         self._stock = stock
         self._clock = clock
@@ -132,7 +135,7 @@ class Hearing:
         self._stage.change(State.STOPPED if event.reason == "interrupt" else State.READY)
         self._stage.show_desk()
         if (now := self._stage.facts.snapshot) is not None:
-            self._stage.tell(better_pair(self._stock, self._desk.worker.settings, now) or "")
+            self._stage.tell(better_pair(self._stock(), self._desk.worker.settings, now) or "")
 
     def _fail(self, event: Failed) -> None:
         if event.loading:

@@ -120,6 +120,8 @@ class Stage:
 
     def tell(self, sentence: str) -> None:
         """Say what came of a command; what is long stays."""
+        if self.banner.said is not None and self.banner.said[0].sentence in sentence:
+            self.banner.shorten()  # it need not be said twice
         if len(sentence) > BRIEF or "\n" in sentence:
             self.transcript.notify_reader(Notice("·", sentence))
         elif sentence:
@@ -148,6 +150,8 @@ class Stage:
 
     def change(self, state: State, snapshot: Snapshot | None = None) -> None:
         """Something else goes on, or has other numbers."""
+        if self.facts.state.busy and not state.busy:
+            self.banner.shorten()  # one answer is time enough to read it
         if snapshot is not None:
             self.facts = replace(self.facts, snapshot=snapshot)
             self._doing = neutralise(verdict.quiet(snapshot.verdict))
@@ -187,8 +191,8 @@ class Stage:
         now = self.facts.snapshot
         self.panel.display = self._wide if self._panel is None else self._panel
         if now is not None:
-            self.banner.verdict = now.verdict
-            self.panel.insight = Insight(now, self.desk.reports.timeline, self.desk.reports.timeline.rounds)
+            self.banner.show(now.verdict)
+            self.panel.show(Insight(now, self.desk.reports.timeline))
 
 
 def _line(text: str) -> str:

@@ -53,7 +53,7 @@ def test_a_wrong_k_or_source_is_told_what_a_right_one_is(desk: Desk) -> None:
             "draft",
             "lokup",
             "/draft takes auto, none, lookup, self or model:REF, not 'lokup'. Did you mean lookup? "
-            "Write /draft SOURCE.",
+            "Write /draft auto|none|lookup|self|model:REF.",
         ),
     ):
         with pytest.raises(SpecError) as refused:

@@ -12,7 +12,7 @@ from app.tui.sheets.menu import Item
 from app.tui.sheets.question import Answer, Question
 from app.tui.sheets.sources import Sources
 from mlx_spec.errors import SpecError
-from models.amount import in_bytes, in_memory
+from models.amount import in_bytes
 from models.errors import ModelError
 from models.installed import Installed
 from models.offer import Offer
@@ -96,7 +96,7 @@ class Models(Asking[Pick]):
         if here:
             rows += [Item("On this machine"), *here]
         if offers:
-            rows += [Item(f"Pairs for {in_memory(self._stock.memory)} of memory"), *offers]
+            rows += [Item(f"Pairs for {in_bytes(self._stock.memory)} of memory"), *offers]
         if (ref := self._typed_ref(part.strip())) is not None:
             rows.append(Item(f"Look up {ref}", "asks the hub how large it is", value=Ask(ref)))
         return rows
@@ -141,8 +141,9 @@ class Models(Asking[Pick]):
                 key = "Enter pauses it." if now.state in ("asking", "running") else "Enter resumes it."
                 return " ".join(filter(None, (f"{now.ref}: {now.words}.", now.message, now.next_step, key)))
             case Installed() as model:
-                needs = model.need.sentence(self._stock.memory) if model.need else ""
-                return " ".join(filter(None, (f"{model.ref}.", model.problem or needs)))
+                if model.problem or model.need is None:
+                    return f"Model {model.ref}. {model.problem}".strip()
+                return model.need.sentence(self._stock.memory, f"Model {model.ref}")
             case Offer() as pair:
                 return " ".join(pair.sentences(self._stock.memory))
             case Ask():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping
 
 MEASURED, SERIAL, FLAT = "●", "/", "·"
@@ -42,3 +43,9 @@ def cost_curve(verify_cost: Mapping[int, float], height: int) -> list[str]:
     lines.append(f"     └{'─' * (_COLUMN * most)}")
     lines.append("   M  " + "".join(f"{m:^{_COLUMN}}" for m in range(1, most + 1)).rstrip())
     return lines
+
+
+def numbers(verify_cost: Mapping[int, float], width: int) -> list[str]:
+    """The measured costs as text, for what a few lines of a plot cannot tell apart."""
+    said = "  ".join(f"{m}:\N{NO-BREAK SPACE}{cost:.1f}x" for m, cost in verify_cost.items() if m > 1)
+    return textwrap.wrap(said, width)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
 from rich.style import Style
+from rich.table import Table
 from rich.text import Text
 from textual.app import RenderResult
 from textual.reactive import reactive
 from textual.widget import Widget
 
+from app.desk.commands import BY_NAME, key_name
 from app.display import neutralise
 from app.tui.terminal import palette
 from mlx_spec.verdict.diagnose import Verdict
@@ -35,6 +39,10 @@ _NOW = {
     ("paying", "measuring"): "measured again",
     ("parked", "measuring"): "tried again",
 }
+
+
+_HEAD = re.compile(r"(?<!off): |\. ")  # numbers follow, but after "off" the reason does
+MORE = f"{key_name(BY_NAME['why'].key)} says more."
 
 
 def style(verdict: Verdict) -> Style:
@@ -66,8 +74,16 @@ def quiet(verdict: Verdict | None) -> str:
     return "" if verdict is None or loud(verdict) else verdict.sentence
 
 
+def head(sentence: str) -> str:
+    """What the sentence begins with: the cause, without its numbers."""
+    return _HEAD.split(sentence, maxsplit=1)[0].removesuffix(".")
+
+
 class Banner(Widget):
-    """The verdict's sentence in full while speculation does not pay; nothing otherwise."""
+    """The verdict's sentence while speculation does not pay; nothing otherwise.
+
+    It stands there in full until the person has read it; then one line says where it can be read again.
+    """
 
     DEFAULT_CSS = """
     Banner {
@@ -79,15 +95,33 @@ class Banner(Widget):
     Banner.-told { display: block; }
     """
 
-    verdict: reactive[Verdict | None] = reactive(None, layout=True)
+    said: reactive[tuple[Verdict, str] | None] = reactive(None, layout=True)
+    _brief = False
 
-    def watch_verdict(self, verdict: Verdict | None) -> None:
-        """Show it only where there is something to tell."""
-        self.set_class(loud(verdict), "-told")
+    def show(self, verdict: Verdict | None) -> None:
+        """Say this, or nothing. What says the same costs no layout of the screen."""
+        if verdict is None or not loud(verdict):
+            self.said = None
+            self.remove_class("-told")
+            return
+        told = neutralise(f"{head(verdict.sentence)}. {MORE}" if self._brief else verdict.sentence)
+        if self.said is None or self.said[1] != told or self.said[0].kind != verdict.kind:
+            self.said = (verdict, told)
+        self.add_class("-told")
+
+    def shorten(self) -> None:
+        """The person has had time to read it."""
+        if not self._brief:
+            self._brief = True
+            self.show(self.said and self.said[0])
 
     def render(self) -> RenderResult:
-        """Symbol and sentence."""
-        if self.verdict is None:
+        """Symbol and sentence, whose lines stand below each other."""
+        if self.said is None:
             return Text()
-        symbol = _LOOKS[self.verdict.kind][0]
-        return Text.assemble((f"{symbol} ", style(self.verdict)), neutralise(self.verdict.sentence))
+        verdict, told = self.said
+        table = Table.grid()
+        table.add_column(width=2)
+        table.add_column()
+        table.add_row(Text(_LOOKS[verdict.kind][0], style(verdict)), Text(told))
+        return table

@@ -8,14 +8,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
-from markdown_it.token import Token
 from rich.style import Style
 from rich.text import Text
 
 from app.files.records import Span
 from app.files.sources import source
 from app.tui.terminal import palette
+
+if TYPE_CHECKING:
+    from markdown_it.token import Token
 
 COPIED = Style(underline=True)
 NUMBER = Style(color=palette.ACCENT, bold=True, meta={"aside": True})  # no part of a copy
@@ -135,6 +138,8 @@ def _runs(places: Sequence[int], marks: Sequence[Mark]) -> list[tuple[int, int, 
 def _split(token: Token, places: Sequence[int], marks: Sequence[Mark], lasts: set[int]) -> list[Token]:
     if token.type not in ("text", "code_inline"):
         return [token]
+    from markdown_it.token import Token  # only now: most chats have no marks, and none at the first frame
+
     made = []
     for start, end, number in _runs(places, marks):
         part = token.copy(content=token.content[start:end])

@@ -35,10 +35,8 @@ from rich.text import Text
 from app.tui.terminal import palette
 from app.tui.text.blocks import Block
 from app.tui.text.copied import Mark, mark_text, mark_tokens
-from app.tui.text.rows import Row, fold, lay_out, straight, wrap
+from app.tui.text.rows import CODE, Row, code, fold, label, lay_out, wrap
 
-CODE = Style(color=palette.INK, bgcolor=palette.RAISED)
-LABEL = Style(color=palette.MUTED, bgcolor=palette.RAISED)
 _WIDEST = 4096  # cells of a table
 _NUMBER = re.compile(r"(?m)^[ \t>*+-]*(\d{1,9}[.)](?=\s|$)[ \t]*)+")
 
@@ -106,19 +104,6 @@ def _written(text: str, width: int, marks: Sequence[Mark]) -> list[Row]:
     """Markdown as it stands, unread."""
     lines = mark_text(Text(text), marks).split("\n", allow_blank=True)
     return [row for line in lines for row in wrap(line, width)]
-
-
-def label(language: str, width: int) -> list[Row]:
-    """What stands above code."""
-    if not language:
-        return []
-    text = Text.assemble(language, style=LABEL)
-    return [replace(row, end=0, joint="") for row in fold(text, width, style=LABEL)]
-
-
-def code(line: Text) -> Row:
-    """One line of code, as long as it is."""
-    return straight(line, CODE)
 
 
 class _Heading(rich_markdown.Heading):

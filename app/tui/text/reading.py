@@ -6,10 +6,9 @@ from collections.abc import Sequence
 
 from rich.text import Text
 
-from app.tui.text import markdown
 from app.tui.text.blocks import Blocks
 from app.tui.text.copied import Mark
-from app.tui.text.rows import BLANK, Row, wrap
+from app.tui.text.rows import BLANK, Row, code, label, wrap
 
 
 class Reading:
@@ -58,6 +57,8 @@ class Reading:
         for block in self._blocks.closed[self._settled_blocks :]:
             end = block.start + len(block.text)
             marks = [part for mark in self._marks if (part := mark.within(block.start, end))]
+            from app.tui.text import markdown  # only now: the first frame waits for no parser
+
             rows = markdown.render(block, self._width, marks)
             self._settled += [BLANK, *rows] if self._settled and rows else rows
             self._forget_open()
@@ -65,7 +66,7 @@ class Reading:
 
     def _extend_open(self) -> None:
         if self._blocks.language and not self._open:
-            self._open = markdown.label(self._blocks.language, self._width)
+            self._open = label(self._blocks.language, self._width)
         for line in self._blocks.lines[self._open_lines :]:
             self._open += self._line(line)
         self._open_lines = len(self._blocks.lines)
@@ -74,4 +75,4 @@ class Reading:
         text = Text(line)
         if self._blocks.language is None:
             return wrap(text, self._width)
-        return [markdown.code(text)]
+        return [code(text)]

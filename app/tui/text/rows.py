@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rich.cells import cell_len, split_graphemes
 from rich.console import Console, RenderableType
@@ -18,6 +18,8 @@ from app.tui.text.copied import COPIED, NUMBER
 
 TAB = 4  # cells
 MARGIN = 2  # cells left and right of code
+CODE = Style(color=palette.INK, bgcolor=palette.RAISED)
+LABEL = Style(color=palette.MUTED, bgcolor=palette.RAISED)
 _MORE = Style(color=palette.WARM, bold=True)
 _WORD = re.compile(r"(?P<gap>\s*)(?P<word>\S+)")
 
@@ -145,10 +147,18 @@ def wrap(text: Text, width: int) -> list[Row]:
     return [Row(row, joint=joint) for row, joint in zip(rows, [*joints, "\n"], strict=True)]
 
 
-def straight(text: Text, style: Style) -> Row:
-    """One line of code, however long, on a ground of `style`."""
-    text.expand_tabs(TAB)
-    return Row(Strip(Segment.apply_style(text.render(CONSOLE), style)), ground=style)
+def code(line: Text) -> Row:
+    """One line of code, as long as it is."""
+    line.expand_tabs(TAB)
+    return Row(Strip(Segment.apply_style(line.render(CONSOLE), CODE)), ground=CODE)
+
+
+def label(language: str, width: int) -> list[Row]:
+    """What stands above code."""
+    if not language:
+        return []
+    text = Text.assemble(language, style=LABEL)
+    return [replace(row, end=0, joint="") for row in fold(text, width, style=LABEL)]
 
 
 def fold(text: Text, width: int, *, style: Style) -> list[Row]:

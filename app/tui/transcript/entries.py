@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from math import ceil
 
 from rich.segment import Segment
 from rich.style import Style
@@ -11,6 +12,7 @@ from rich.text import Text
 from textual import events
 from textual.geometry import Offset, Region, Size
 from textual.scroll_view import ScrollView
+from textual.scrollbar import ScrollBar
 from textual.selection import Selection
 from textual.strip import Strip
 
@@ -58,6 +60,7 @@ class Entries(ScrollView):
         super().__init__()
         self._window = Window()
         self._placing = False
+        self._thumb = (0, 0)  # of the scrollbar, as it was drawn last
         self._shown: list[Strip] = []  # the view, line by line
         self._strips: dict[
             tuple[int, int], tuple[Row, Strip]
@@ -150,14 +153,26 @@ class Entries(ScrollView):
         if self.show_vertical_scrollbar == (total > self.size.height):
             # Setting it otherwise would lay out the whole screen anew, at every line that comes.
             self.set_reactive(Entries.virtual_size, Size(self.size.width, total))
-            if self.show_vertical_scrollbar:
-                self.vertical_scrollbar.window_virtual_size = total
         else:
             self.virtual_size = Size(self.size.width, total)
         # Not `scroll_to`: it does nothing before the scrollbar shows, which it does a frame later.
         self.scroll_target_y = self.scroll_y = self._window.y
         self._placing = False
+        if self.show_vertical_scrollbar:
+            self._place_bar(total)
         self._draw()
+
+    def _place_bar(self, total: int) -> None:
+        """Tell the scrollbar what it stands for. It is drawn anew only if it looks otherwise.
+
+        Textual draws it at every line that comes, which costs as much as the lines do.
+        """
+        bar, before = self.vertical_scrollbar, self._thumb
+        bar.set_reactive(ScrollBar.window_virtual_size, total)
+        bar.set_reactive(ScrollBar.position, float(self._window.y))
+        self._thumb = thumb(bar.size.height, total, self.size.height, self._window.y)
+        if self._thumb != before:
+            bar.refresh()
 
     def _draw(self) -> None:
         """Draw the lines that have changed."""
@@ -167,9 +182,9 @@ class Entries(ScrollView):
         if len(before) != len(self._shown):
             self.refresh()
             return
-        for y, (old, new) in enumerate(zip(before, self._shown, strict=True)):
-            if old is not new:
-                self.refresh(Region(0, y, self.size.width, 1))
+        lines = enumerate(zip(before, self._shown, strict=True))
+        if changed := [Region(0, y, self.size.width, 1) for y, (old, new) in lines if old is not new]:
+            self.refresh(*changed)
 
     def _draw_all(self) -> None:
         """Draw every line anew."""
@@ -179,10 +194,12 @@ class Entries(ScrollView):
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """The reader moves: lay out what comes into view."""
+        if self._placing:
+            return
         super().watch_scroll_y(old_value, new_value)
         if self.size.height != self._window.height:
             return  # Textual itself moves in a view that grows; `on_resize` comes next
-        if not self._placing and self.scroll_offset.y != self._window.y:
+        if self.scroll_offset.y != self._window.y:
             self._window.scroll(self.scroll_offset.y)
             self._show()
 
@@ -309,6 +326,17 @@ class Entries(ScrollView):
     def selection_updated(self, selection: Selection | None) -> None:
         """Draw it."""
         self._draw_all()
+
+
+def thumb(cells: int, total: int, height: int, y: int) -> tuple[int, int]:
+    """Where a scrollbar's thumb begins and how long it is, in eighths of a cell, which is all that shows.
+
+    Args:
+        cells: of the scrollbar.
+        total, height, y: rows in all, rows in view, and the first of those.
+    """
+    length = max(1.0, height * cells / max(total, 1))
+    return int((cells - length) * y / max(total - height, 1) * 8), ceil(length * 8)
 
 
 def _copied(row: Row, span: tuple[int, int] | None) -> str:

@@ -142,17 +142,22 @@ class Notice(Entry):
     def __init__(self, symbol: str, message: str, next_step: str = "") -> None:
         super().__init__()
         head = Style(color=palette.BAD if symbol == "▲" else palette.WARM, bold=True)
-        self._text = Text.assemble((f"{symbol} ", head), neutralise(message))
+        self._symbol = Segment(f"{symbol} ", head)
+        self._text = Text(neutralise(message))
         if next_step:
-            self._text.append(f"\n  {neutralise(next_step)}", NOTE)
+            self._text.append(f"\n{neutralise(next_step)}", NOTE)
 
     def estimate(self, width: int) -> int:
         """Rows."""
-        return 1 + height_of(self._text.plain, width)
+        return 1 + height_of(self._text.plain, width - 2)
 
     def rows(self, width: int) -> list[Row]:
-        """Symbol, message and next step."""
-        return [row for line in self._text.split("\n") for row in wrap(line, width)]
+        """Symbol, message and next step; all lines stand below each other."""
+        rows = [row for line in self._text.split("\n", allow_blank=True) for row in wrap(line, width - 2)]
+        edges = [self._symbol, *[Segment("  ")] * (len(rows) - 1)]
+        return [
+            Row(Strip([edge, *row.strip]), 2, None, row.joint) for edge, row in zip(edges, rows, strict=True)
+        ]
 
 
 class Welcome(Entry):

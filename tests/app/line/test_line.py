@@ -235,7 +235,7 @@ def test_models_are_listed_with_what_to_write_for_them(talk: Any, monkeypatch: p
     said = talk(Scripted(), "/model").out.splitlines()
     assert said[1:3] == ["In use: builtin, draft auto.", "On this machine:"]
     assert any(line.startswith("builtin: ") for line in said)
-    assert "To download, for 64 GiB of memory:" in said
+    assert "To download, for 68.7 GB of memory:" in said
     assert any(" to download. " in line and "Write /model " in line for line in said)
 
 

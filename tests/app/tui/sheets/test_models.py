@@ -121,7 +121,7 @@ async def test_a_target_and_then_a_source_are_the_pick(stock: Stock) -> None:
         await person.open(models(stock))
         await shows(person, "Big-7B")
         assert "in use  4.3 GB" in person.screen
-        await shows(person, "org/Big-7B. It fits: needs 4.8 GB of 16.0 GB")
+        await shows(person, "Model org/Big-7B fits: needs 4.8 GB of 16.0 GB")
         await person.press("enter")
         await shows(person, "Draft source for Big-7B")
         await shows(person, "Small-0.5B")
@@ -243,7 +243,7 @@ async def test_pairs_that_are_not_here_are_offered(stock: Stock) -> None:
     stock.offered = offer(16 * GB)[:1]
     async with showing() as person:
         await person.open(models(stock))
-        await shows(person, "Pairs for 15 GiB of memory")
+        await shows(person, "Pairs for 16.0 GB of memory")
         await person.press("up")
         await shows(person, "Qwen2.5 7B answers, Qwen2.5 0.5B drafts: 4.6 GB to download.")
         await person.press("enter")

@@ -34,7 +34,7 @@ def snapshot(verdict: Verdict | None = PARKED, **changes: Any) -> Snapshot:
 
 
 def shown(now: Snapshot, timeline: Timeline, height: int = 40) -> list[str]:
-    return [text.plain for text in lines(Insight(now, timeline, timeline.rounds), WIDTH - 5, height)]
+    return [text.plain for text in lines(Insight(now, timeline), WIDTH - 5, height)]
 
 
 def course(*ks: int) -> Timeline:
@@ -153,3 +153,20 @@ def test_the_status_line_says_state_and_verdict_before_any_number() -> None:
 @pytest.mark.parametrize("width", [10, 30, 56, 76, 116])
 def test_the_status_line_fits_with_any_verdict(verdict: Verdict, width: int) -> None:
     assert cell_len(line(Facts(State.READING, snapshot(verdict), 131072), width).plain) <= width
+
+
+def test_a_plot_too_low_to_tell_costs_apart_has_their_numbers() -> None:
+    text = "\n".join(shown(snapshot(), course(4), height=17)).replace("\N{NO-BREAK SPACE}", " ")
+    assert "2: 1.9x  3: 2.8x  5: 4.5x  9: 8.6x" in text
+
+
+def test_lines_that_are_free_are_used() -> None:
+    heights = [len(shown(snapshot(), course(4), height)) for height in (17, 24, 29, 40)]
+    assert heights == sorted(set(heights))
+    plots = [sum("│" in text for text in shown(snapshot(), Timeline(), height)) for height in (17, 29)]
+    assert plots == [4, 8]
+
+
+def test_a_speedup_that_was_never_tried_for_is_said_to_be_unmeasured() -> None:
+    facts = {**FACTS, "speedup": None}
+    assert "speedup   not measured" in shown(snapshot(replace(PARKED, facts=facts)), Timeline())

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from driver import chat
 from screenplay import PARKED, PAYING, Scripted, rounds
+from textual.widgets import Static
 
-from app.tui.speculation.panel import Panel
+from app.tui.speculation.panel import Insight, Panel
 from app.tui.speculation.verdict import Banner
 from mlx_spec.errors import SpecError
 from mlx_spec.metrics import Metrics
@@ -106,3 +109,52 @@ async def test_a_tiny_terminal_keeps_the_status_line() -> None:
     async with chat(judged(PARKED), size=(40, 10)) as driver:
         await driver.see("○ ready  ‖ parked")
         assert not driver.app.query_one(Banner).display
+
+
+async def test_the_panel_is_drawn_at_times_and_lays_the_screen_out_only_where_its_height_changes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with chat(judged(PARKED), size=(140, 40)) as driver:
+        await driver.see("K now 0")
+        panel, now = driver.app.query_one(Panel), driver.app.stage.facts.snapshot
+        assert now is not None
+        updates: list[bool] = []
+        monkeypatch.setattr(Static, "update", lambda _, text, layout: updates.append(layout))
+        for k in range(1, 6):
+            panel.show(Insight(replace(now, k=k), driver.app.desk.reports.timeline))
+        assert updates == []
+        await driver.until(lambda: bool(updates))
+        assert updates == [False]
+
+
+async def test_after_an_answer_the_banner_is_one_line_that_says_where_more_is() -> None:
+    async with chat(judged(PARKED, rounds("An answer."))) as driver:
+        await driver.see("‖ Verification is serialized: 5 rows cost 4.5x one row.")
+        await driver.ask("Why?")
+        await driver.see("An answer.", "○ ready", "‖ Verification is serialized. F8 says more.")
+        assert driver.app.query_one(Banner).size.height == 1
+
+
+async def test_what_f8_says_in_full_the_banner_does_not_repeat() -> None:
+    async with chat(judged(Verdict("parked", "verification", PARKED.sentence, {}))) as driver:
+        await driver.see("‖ Verification is serialized: 5 rows cost 4.5x one row.")
+        await driver.pilot.press("f8")
+        await driver.see(
+            "· Verification is serialized: 5 rows", "‖ Verification is serialized. F8 says more."
+        )
+
+
+async def test_lines_of_a_sentence_stand_below_each_other() -> None:
+    long = Verdict("parked", "verification", "It is parked. " + "word " * 30, {})
+    async with chat(judged(long)) as driver:
+        await driver.see("‖ It is parked.")
+        lines = driver.screen.splitlines()
+        at = next(i for i, line in enumerate(lines) if "‖ It is parked." in line)
+        assert lines[at].startswith("  ‖ It")
+        assert lines[at + 1].startswith("    word")
+        await driver.pilot.press("f8")
+        await driver.see("· It is parked.")
+        lines = driver.screen.splitlines()
+        at = next(i for i, line in enumerate(lines) if "· It is parked." in line)
+        assert lines[at].startswith("  · It")
+        assert lines[at + 1].startswith("    word")

@@ -10,6 +10,7 @@ from textual.app import App, ComposeResult
 from textual.events import MouseScrollDown
 from textual.pilot import Pilot
 from textual.selection import Selection
+from textual.widget import Widget
 
 from app.chats.records import ChatMessage, MessageState
 from app.files.records import Attachment
@@ -325,3 +326,42 @@ async def test_an_empty_transcript_greets_and_a_notice_stands_below() -> None:
         ]
         reader.transcript.ask("Q")
         assert "specchat" not in "".join(reader.lines)
+
+
+def drawings(widget: Widget, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """A list that grows whenever `widget` is rendered."""
+    drawn: list[str] = []
+    render = type(widget).render
+
+    def counted(self: Widget) -> object:
+        if self is widget:
+            drawn.append("drawn")
+        return render(self)
+
+    monkeypatch.setattr(type(widget), "render", counted)
+    return drawn
+
+
+async def test_a_line_that_comes_does_not_draw_a_scrollbar_that_looks_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with reading(chat(120)) as reader:
+        bar = reader.transcript.vertical_scrollbar
+        answer = reader.transcript.begin()
+        said(answer, "It begins.\n\n")
+        await reader.pilot.pause()
+        drawn, rows = drawings(bar, monkeypatch), bar.window_virtual_size
+        for i in range(4):
+            said(answer, f"Line {i}.\n\n")
+            await reader.pilot.pause()
+        assert bar.window_virtual_size > rows  # it knows, so that dragging it leads to the right place
+        assert bar.position == reader.transcript.scroll_y
+        assert not drawn
+
+
+async def test_the_scrollbar_is_drawn_where_it_looks_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with reading(chat(4)) as reader:
+        drawn = drawings(reader.transcript.vertical_scrollbar, monkeypatch)
+        said(reader.transcript.begin(), "A line.\n\n" * 20)
+        await reader.pilot.pause()
+        assert drawn
