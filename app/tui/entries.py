@@ -180,7 +180,8 @@ class Entries(ScrollView):
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """The reader moves: lay out what comes into view."""
         super().watch_scroll_y(old_value, new_value)
-        if not self._placing and self.scroll_offset.y != self._window.y:
+        resized = self.size.height != self._window.height  # it is the terminal that moves, and not the reader
+        if not self._placing and not resized and self.scroll_offset.y != self._window.y:
             self._window.scroll(self.scroll_offset.y)
             self._show()
 
