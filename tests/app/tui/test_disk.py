@@ -1,4 +1,4 @@
-"""A disk that fails while one talks: the answer goes on, something is said, and nothing is lost that need be."""
+"""A disk that fails while one talks: the answer goes on, it is said, and nothing is lost that need be."""
 
 from __future__ import annotations
 
@@ -20,9 +20,7 @@ from app.chats.records import ChatMessage
 from app.chats.store import Store
 from models import locations
 
-WORDS = [
-    f"word{number} " * 200 for number in range(40)
-]  # more than there is room for, whenever it is written
+WORDS = [f"word{number} " * 200 for number in range(40)]  # more than there is room for
 WIDE = (200, 24)  # a sentence is a line
 ROOM = 8  # pages of 4 KB
 
