@@ -1,7 +1,7 @@
 """The command `specchat`: finds out what is asked for and loads only what that needs.
 
 Neither MLX nor Textual is imported here, so `--help` answers at once. A command is one module with
-`arguments(parser)` and `run(args, given) -> exit code`, and one line in COMMANDS.
+`arguments(parser)` and `run(args, given) -> exit code`, in `app/subcommands/`, and one line in COMMANDS.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn, TextIO
 
-from app import config
 from app.errors import INTERRUPTED, UsageError, did_you_mean, report
-from app.options import Option
-from app.settings import OPTIONS, Settings
+from app.settings import config
+from app.settings.options import Option
+from app.settings.settings import OPTIONS, Settings
 from mlx_spec.errors import SpecError
 
 COMMANDS = {
@@ -81,7 +81,7 @@ def _dispatch(argv: list[str]) -> int:
             f"There is no command {command!r}.",
             did_you_mean(command, list(COMMANDS)) or 'To ask one question: specchat ask "QUESTION".',
         )
-    module = importlib.import_module(f"app.{command}")
+    module = importlib.import_module(f"app.subcommands.{command}")
     parser = _parser(f"specchat {command}", f"{COMMANDS[command].capitalize()}.", given)
     module.arguments(parser)
     code: int = module.run(_parse(parser, rest), given)
@@ -116,7 +116,7 @@ def _accept_any_text() -> None:
 
 
 def _chat(settings: Settings, chat_id: str | None, *, plain: bool) -> int:
-    from app.opening import open_desk
+    from app.desk.opening import open_desk
 
     desk = open_desk(settings, chat_id)
     if plain or _is_dumb():

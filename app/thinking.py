@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum, auto
+from typing import Any
 
 from mlx_spec.events import Round
 
@@ -151,3 +152,8 @@ def _overlap(text: str, marker: str) -> int:
     """Length of the longest end of `text` that begins `marker`."""
     longest = min(len(text), len(marker) - 1)
     return next((n for n in range(longest, 0, -1) if marker.startswith(text[-n:])), 0)
+
+
+def spoken(text: str, thought: str) -> dict[str, Any]:
+    """What an answer says, as every JSON of specchat has it."""
+    return {"text": text, "thinking": thought or None}

@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from app.commands import COMMANDS, GROUPS, KEYS, key_name
+from app.desk.commands import COMMANDS, GROUPS, KEYS, key_name
 
 PAGE = Path(__file__).parent / "chat.md"
-BETWEEN = re.compile(r"(?<=<!-- from app/commands.py -->\n).*(?=<!-- end -->)", re.DOTALL)
+BETWEEN = re.compile(r"(?<=<!-- from app/desk/commands.py -->\n).*(?=<!-- end -->)", re.DOTALL)
 
 
 def tables() -> str:

@@ -25,16 +25,16 @@ from textual.geometry import Size
 from textual.pilot import Pilot
 
 from app.chats.store import Store
-from app.desk import Desk
+from app.desk.desk import Desk
+from app.desk.offered import first_time
+from app.desk.opening import load
+from app.desk.shelf import Shelf
 from app.files.reading import read
-from app.offered import first_time
-from app.opening import load
-from app.settings import Settings
-from app.shelf import Shelf
+from app.settings.settings import Settings
+from app.thread.worker import Worker
 from app.tui.app import Chat
-from app.tui.chats import Chats
+from app.tui.sheets.chats import Chats
 from app.tui.status import State
-from app.worker import Worker
 from bench.environment import conditions, environment
 from docs.scenes import (
     CHATS,

@@ -9,11 +9,11 @@ from contextlib import asynccontextmanager
 from screenplay import Scripted, desk_for, worker_for
 from textual.pilot import Pilot
 
-from app.offered import first_time
+from app.desk.offered import first_time
 from app.tui.app import Chat
-from app.tui.prompt import Prompt
+from app.tui.prompt.prompt import Prompt
 from app.tui.status import State
-from app.tui.transcript import Transcript
+from app.tui.transcript.transcript import Transcript
 
 
 class Driver:
@@ -87,6 +87,6 @@ async def chat(
     finally:
         app.stock.close()
         desk.worker.close()
-        assert not desk.worker.alive
+        assert not desk.worker._thread.is_alive()
         desk.wind_up(desk.worker.drain())
         assert (desk.shelf.close() is None) == saved

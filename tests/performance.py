@@ -21,15 +21,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from app.assistant.pair import Progress
+from app.assistant.template import Message
 from app.chats.records import ChatInfo, ChatMessage
 from app.chats.store import Store
-from app.desk import Desk
-from app.offered import first_time
-from app.pair import Progress
-from app.settings import Settings
-from app.shelf import Shelf
-from app.template import Message
-from app.worker import Worker
+from app.desk.desk import Desk
+from app.desk.offered import first_time
+from app.desk.shelf import Shelf
+from app.settings.settings import Settings
+from app.thread.worker import Worker
 from mlx_spec.events import Round
 from mlx_spec.metrics import Metrics
 from models import locations
@@ -132,7 +132,7 @@ def main() -> int:
     def load(settings: Settings, progress: Progress) -> Any:
         if not options.model:
             return Timed(Paced(rate=options.rate), Path(options.where))
-        from app.assistant import Assistant
+        from app.assistant.assistant import Assistant
 
         return Timed(Assistant.load(settings, progress), Path(options.where))
 

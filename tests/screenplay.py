@@ -12,14 +12,14 @@ from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from app.assistant import PromptProgress
-from app.desk import Desk
-from app.pair import Progress
-from app.settings import Settings
-from app.shelf import Shelf
-from app.template import Message
+from app.assistant.assistant import PromptProgress
+from app.assistant.pair import Progress
+from app.assistant.template import Message
+from app.desk.desk import Desk
+from app.desk.shelf import Shelf
+from app.settings.settings import Settings
 from app.thinking import Markers
-from app.worker import Worker
+from app.thread.worker import Worker
 from mlx_spec.errors import SpecError
 from mlx_spec.events import FinishReason, Round
 from mlx_spec.metrics import Metrics

@@ -12,10 +12,10 @@ import threading
 import time
 from collections.abc import Callable, Generator, Iterable, Sequence
 
-from app.assistant import Assistant, PromptProgress
+from app.assistant.assistant import Assistant, PromptProgress
+from app.assistant.template import Message
 from app.cli import main
-from app.settings import Settings
-from app.template import Message
+from app.settings.settings import Settings
 from app.thinking import Markers
 from mlx_spec.events import Round
 from mlx_spec.metrics import Metrics

@@ -15,8 +15,8 @@ from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Static
 
-from app.tui.prompt import Prompt
-from app.tui.terminal import TerminalApp
+from app.tui.prompt.prompt import Prompt
+from app.tui.terminal.terminal import TerminalApp
 
 
 class Bare(TerminalApp):

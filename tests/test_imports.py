@@ -21,6 +21,26 @@ ARROWS = {
     "bench": {"mlx_spec", "models"},
     "app": {"mlx_spec", "models", "bench"},
 }
+# What lies in `app` and in its screen, from the bottom up: each may import what stands before it, and of its
+# own row only itself. What is not named stands above all and imports what it likes.
+ROOMS = {
+    "app": [
+        {"display", "replacement", "thinking"},
+        {"errors"},
+        {"interrupt", "settings"},
+        {"assistant"},
+        {"thread", "chats"},
+        {"files", "speculation"},
+        {"desk"},
+        {"subcommands", "line", "tui"},
+    ],
+    "app.tui": [
+        {"terminal"},
+        {"text", "speculation"},
+        {"transcript", "sheets"},
+        {"prompt"},
+    ],
+}
 ENGINE_LIBRARIES = {"mlx", "mlx_lm", "numpy"}
 FOLDERS = {*ARROWS, "tests", "docs"}
 FILES = [path for package in ARROWS for path in sorted((ROOT / package).rglob("*.py"))]
@@ -62,6 +82,30 @@ def test_imports_follow_the_arrows(path: Path) -> None:
     assert ours <= ARROWS[package] | {package}
 
 
+def room(name: str, house: str) -> str | None:
+    """The folder or file of `house` that a dotted name leads to; None if it leads elsewhere."""
+    return name.removeprefix(f"{house}.").split(".")[0] if name.startswith(f"{house}.") else None
+
+
+@pytest.mark.parametrize("house", ROOMS)
+def test_rooms_import_only_what_lies_below_them(house: str) -> None:
+    allowed = {}
+    below: set[str] = set()
+    for row in ROOMS[house]:
+        allowed |= {name: below | {name} for name in row}
+        below = below | row
+    for path in FILES:
+        here = room(".".join(path.relative_to(ROOT).with_suffix("").parts), house)
+        found = {room(name, house) for name in imports(path)} - {None}
+        assert found <= allowed.get(here, found), named(path)
+
+
+def test_every_folder_has_its_place_among_the_rooms() -> None:
+    for house, rows in ROOMS.items():
+        folders = {path.parent.name for path in ROOT.joinpath(*house.split(".")).glob("*/__init__.py")}
+        assert folders <= set().union(*rows)
+
+
 @pytest.mark.parametrize("path", [p for p in FILES if named(p).startswith("mlx_spec/")], ids=named)
 def test_engine_leans_on_mlx_mlx_lm_and_numpy_alone(path: Path) -> None:
     libraries = {name.split(".")[0] for name in imports(path)} - sys.stdlib_module_names - {"mlx_spec"}
@@ -76,7 +120,7 @@ def test_policy_decides_without_mlx(path: Path) -> None:
 @pytest.mark.parametrize(
     "module",
     [
-        "app.bench",
+        "app.subcommands.bench",
         "app.cli",
         "app.line.chat",
         "bench.design",

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from copies import check, copied_the_long_way
 
-from app.assistant import Assistant
+from app.assistant.assistant import Assistant
 from app.cli import main
 from app.files.prompt import prompt_of
 from app.files.provenance import copied

@@ -16,7 +16,7 @@ from mlx_lm import stream_generate
 from tiny import tiny_config, tiny_model
 
 import models
-from app.assistant import Assistant
+from app.assistant.assistant import Assistant
 from app.cli import main
 from mlx_spec import Engine
 from mlx_spec.policy.auto import K_MAX

@@ -10,11 +10,10 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from app.answer import spoken
 from app.chats.fences import Fences
 from app.chats.records import Attachment, ChatInfo, ChatMessage, Role
 from app.display import neutralise
-from app.thinking import Thinking
+from app.thinking import Thinking, spoken
 from mlx_spec.events import Round
 
 FORMAT = "specchat chat"

@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from app.desk import Desk
+    from app.desk.desk import Desk
 
 
 def chat_in_lines(desk: Desk, *, chosen: bool) -> int:
@@ -20,11 +20,11 @@ def chat_in_lines(desk: Desk, *, chosen: bool) -> int:
     Returns:
         The exit code: 0, or that of the failure which left the program without a model.
     """
+    from app.desk.opening import close_desk
     from app.line.chat import LineChat
     from app.line.reader import Reader
     from app.line.signals import Signals
     from app.line.voice import Voice
-    from app.opening import close_desk
 
     stdin = sys.stdin or io.StringIO()  # one that is closed has ended
     if isinstance(stdin, io.TextIOWrapper):

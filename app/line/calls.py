@@ -1,4 +1,4 @@
-"""Commands in a chat of lines. What is told in the same words everywhere is `app.verbs`."""
+"""Commands in a chat of lines. What is told in the same words everywhere is `app.desk.verbs`."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import os
 import subprocess
 from collections.abc import Callable, Iterator
 
-from app import clipboard
-from app.commands import COMMANDS, GROUPS, Call
-from app.desk import Desk
-from app.handover import bench
+from app.desk import clipboard
+from app.desk.commands import COMMANDS, GROUPS, Call
+from app.desk.desk import Desk
+from app.desk.handover import bench
+from app.desk.verbs import VERBS, question_number
 from app.line import models
 from app.line.hearing import Hearing
 from app.line.voice import Voice
 from app.thinking import Split, split
-from app.verbs import VERBS, question_number
 from mlx_spec.errors import SpecError
 from models.stock import Stock
 

@@ -6,15 +6,15 @@ import time
 from collections.abc import Callable, Sequence
 
 from app.chats.records import ChatMessage, MessageState
-from app.commands import Call, read
-from app.desk import Desk
+from app.desk.commands import Call, read
+from app.desk.desk import Desk
+from app.desk.offered import better_pair
 from app.errors import sentence
 from app.line.calls import Calls
 from app.line.hearing import MODEL, YOU, Hearing
 from app.line.reader import Reader
 from app.line.signals import Signals
 from app.line.voice import Voice
-from app.offered import better_pair
 from app.thinking import split
 from mlx_spec.errors import SpecError
 from models.stock import Stock

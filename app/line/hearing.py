@@ -7,8 +7,11 @@ import time
 from collections.abc import Callable, Sequence
 from itertools import groupby
 
-from app.desk import Desk, Question
-from app.events import (
+from app.desk.desk import Desk, Question
+from app.files.sources import source
+from app.line.voice import Voice
+from app.thinking import Markers, Thinking
+from app.thread.events import (
     Emitted,
     Event,
     Failed,
@@ -23,9 +26,6 @@ from app.events import (
     Switched,
     Warned,
 )
-from app.files.sources import source
-from app.line.voice import Voice
-from app.thinking import Markers, Thinking
 from mlx_spec.events import Round
 from mlx_spec.verdict.diagnose import Verdict
 

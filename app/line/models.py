@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from app.settings import Settings
+from app.settings.settings import Settings
 from models.amount import in_bytes, in_memory
 from models.installed import Installed
 from models.stock import Stock

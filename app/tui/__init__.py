@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from app.desk import Desk
+    from app.desk.desk import Desk
 
 
 def chat(desk: Desk) -> int:
@@ -14,7 +14,7 @@ def chat(desk: Desk) -> int:
     Returns:
         The exit code: 0, or that of the failure which left the program without a model.
     """
-    from app.opening import close_desk
+    from app.desk.opening import close_desk
     from app.tui.app import Chat
 
     app = Chat(desk)

@@ -14,16 +14,16 @@ from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Horizontal
 
-from app.commands import BY_NAME, COMMANDS, Call, read
-from app.desk import Desk
+from app.desk.commands import BY_NAME, COMMANDS, Call, read
+from app.desk.desk import Desk
 from app.files.completion import paths
-from app.settings import SOURCES
+from app.settings.settings import SOURCES
 from app.tui.calls import Calls
 from app.tui.hearing import Hearing
-from app.tui.prompt import Prompt
+from app.tui.prompt.prompt import Prompt
 from app.tui.stage import Stage
-from app.tui.terminal import TerminalApp
-from app.tui.transcript import Transcript
+from app.tui.terminal.terminal import TerminalApp
+from app.tui.transcript.transcript import Transcript
 from mlx_spec.errors import SpecError
 from models.stock import Stock
 
@@ -81,7 +81,7 @@ class Chat(TerminalApp):
         self._calls: Calls
         self.named = {self.desk.worker.settings.model}
         self.stock = Stock(lambda: self.named)  # which asks in threads of its own
-        self._refs: list[str] = []  # of the models that are here, once that is known
+        self._refs: list[str] | None = None  # of the models that are here, once somebody asked
         self._asked_to_quit = -QUIT_WITHIN
 
     def compose(self) -> ComposeResult:
@@ -120,7 +120,6 @@ class Chat(TerminalApp):
         }
         with suppress(SpecError):  # a shelf that cannot be read has said so
             self.named |= {chat.model for chat in self.desk.shelf.reading.chats() if chat.model}
-        self.run_worker(self._look_around, thread=True)
 
     def _chats_with(self, part: str) -> list[str]:
         """Ids of chats that `part` begins, or whose title has it."""
@@ -131,15 +130,21 @@ class Chat(TerminalApp):
         part = part.lower()
         return [chat.id for chat in chats if chat.id.startswith(part) or part in chat.title.lower()]
 
+    def _models_here(self) -> list[str]:
+        """References of the models that are here. To find them takes a while, so at first there are none."""
+        if self._refs is None:
+            self._refs = []
+            self.run_worker(self._look_around, thread=True)
+        return self._refs
+
     def _look_around(self) -> None:
-        """Find out which models are here: many take a while."""
         self._refs = [model.ref for model in self.stock.installed() if not model.problem]
 
     def _refs_with(self, part: str) -> list[str]:
-        return [ref for ref in self._refs if part.lower() in ref.lower()]
+        return [ref for ref in self._models_here() if part.lower() in ref.lower()]
 
     def _sources_with(self, part: str) -> list[str]:
-        sources = [*SOURCES, *(f"model:{ref}" for ref in self._refs)]
+        sources = [*SOURCES, *(f"model:{ref}" for ref in self._models_here())]
         return [source for source in sources if source.startswith(part)]
 
     def drain(self) -> None:

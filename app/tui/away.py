@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from app.handover import Handover
+from app.desk.handover import Handover
 from app.tui.status import State
 
 if TYPE_CHECKING:

@@ -6,17 +6,17 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from app import clipboard
-from app.chat_verbs import export
-from app.commands import BY_NAME, Call, Command
-from app.handover import bench
+from app.desk import clipboard
+from app.desk.chat_verbs import export
+from app.desk.commands import BY_NAME, Call, Command
+from app.desk.handover import bench
+from app.desk.verbs import VERBS, question_number
 from app.tui.away import hand_over
-from app.tui.chats import Chats, Place
-from app.tui.help import Help, Palette
-from app.tui.models import Models, Pick
-from app.tui.rounds import Rounds
-from app.tui.timeline import TimelineScreen
-from app.verbs import VERBS, question_number
+from app.tui.sheets.chats import Chats, Place
+from app.tui.sheets.help import Help, Palette
+from app.tui.sheets.models import Models, Pick
+from app.tui.speculation.rounds import Rounds
+from app.tui.speculation.timeline import TimelineScreen
 from mlx_spec.errors import SpecError
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Calls:
-    """Runs commands. What needs the screen is here; the rest is `app.verbs`."""
+    """Runs commands. What needs the screen is here; the rest is `app.desk.verbs`."""
 
     def __init__(self, app: Chat) -> None:
         self._app = app

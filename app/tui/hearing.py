@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from app.events import (
+from app.desk.offered import better_pair
+from app.thread.events import (
     Emitted,
     Event,
     Failed,
@@ -21,10 +22,9 @@ from app.events import (
     Switching,
     Warned,
 )
-from app.offered import better_pair
 from app.tui.stage import Stage
 from app.tui.status import State
-from app.tui.transcript import Notice
+from app.tui.transcript.transcript import Notice
 from models.stock import Stock
 
 ENDINGS = {

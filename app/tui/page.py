@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from app.chats.conversation import Conversation
 from app.chats.records import ChatMessage
-from app.tui.answer import Answer
-from app.tui.transcript import Transcript
+from app.tui.transcript.answer import Answer
+from app.tui.transcript.transcript import Transcript
 
 
 class Page:

@@ -6,20 +6,21 @@ from dataclasses import replace
 
 from rich.text import Text
 
-from app.answering import Question
-from app.desk import Desk
+from app.desk.answering import Question
+from app.desk.desk import Desk
 from app.display import neutralise
-from app.events import Ready, Retuned, Snapshot
 from app.files.tray import told
-from app.tui import origins, verdict
+from app.thread.events import Ready, Retuned, Snapshot
 from app.tui.page import Page
-from app.tui.panel import Insight, Panel
-from app.tui.prompt import Prompt
-from app.tui.slip import Slip
+from app.tui.prompt.prompt import Prompt
+from app.tui.prompt.slip import Slip
+from app.tui.speculation import verdict
+from app.tui.speculation.panel import Insight, Panel
+from app.tui.speculation.verdict import Banner
 from app.tui.status import Facts, Sentence, State, StatusLine
-from app.tui.terminal import TerminalApp
-from app.tui.transcript import Notice, Transcript
-from app.tui.verdict import Banner
+from app.tui.terminal.terminal import TerminalApp
+from app.tui.transcript import origins
+from app.tui.transcript.transcript import Notice, Transcript
 from mlx_spec.errors import SpecError
 
 PANEL_FROM = 120  # columns

@@ -13,8 +13,9 @@ from textual.reactive import reactive
 from textual.widget import Widget
 
 from app.display import shown
-from app.events import Snapshot
-from app.tui import palette, verdict
+from app.thread.events import Snapshot
+from app.tui.speculation import verdict
+from app.tui.terminal import palette
 
 
 class State(Enum):

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from scripted import ScriptedAssistant, plain
 
-from app.assistant import Assistant
+from app.assistant.assistant import Assistant
 from app.cli import main
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 from scripted import ScriptedAssistant as Scripted
 
-from app.assistant import Assistant
-from app.settings import Settings
+from app.assistant.assistant import Assistant
+from app.settings.settings import Settings
 
 
 @pytest.mark.parametrize("argv", [["--help"], ["ask", "--help"], ["paths"], ["--version"], ["--tmep", "1"]])
@@ -76,7 +76,7 @@ def test_on_a_terminal_it_is_the_chat_a_new_one_or_one_that_was_kept(
     tui = types.ModuleType("app.tui")
     tui.chat = lambda given: shown.append(given) or 0  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "app.tui", tui)
-    monkeypatch.setattr("app.opening.open_desk", lambda *given: given)
+    monkeypatch.setattr("app.desk.opening.open_desk", lambda *given: given)
     monkeypatch.setattr("app.cli._is_terminal", lambda stream: True)
     monkeypatch.setenv("TERM", "xterm")
     assert specchat("--k", "2", *argv).code == 0

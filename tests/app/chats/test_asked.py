@@ -13,8 +13,8 @@ from readable import READABLE, without_ends
 from tiny import tiny_loaded
 
 import models
-from app.chats.asked import asked
 from app.chats.store import Store
+from app.subcommands.asked import asked
 from bench import measure
 from bench.prompts import PromptsError
 from bench.prompts.entry import LONGEST
@@ -66,7 +66,7 @@ def test_bench_from_history_reports_no_text(
     loaded = without_ends(tiny_loaded("llama", vocab=READABLE, seed=6))
     monkeypatch.setattr(models, "load", lambda ref, dtype=None, progress=None: loaded)
     monkeypatch.setattr(
-        "app.template.Template.tokens",
+        "app.assistant.template.Template.tokens",
         lambda self, messages: [3 if c == " " else ord(c) - ord("a") + 4 for c in messages[-1].content],
     )
     for number in "ab":

@@ -12,13 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from kept import file
 
-from app.answer import dump
 from app.chats.export import as_markdown, as_object
 from app.chats.imported import Imported, ImportFailed
 from app.chats.imports import read
 from app.chats.records import Attachment, ChatInfo, ChatMessage, Span
 from app.chats.store import Store
 from app.display import neutralise
+from app.subcommands.answer import dump
 
 CHAT = ChatInfo("k2m4", "Über Tests", 1.5, 2.5, True, None, 0, "builtin", "lookup")
 NOTES = file("one\ntwo three\n")

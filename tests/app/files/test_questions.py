@@ -8,11 +8,11 @@ import pytest
 from copies import check, copied_the_long_way
 from scripted import ScriptedAssistant, plain
 
+from app.assistant.template import Message
 from app.chats.records import Attachment
 from app.files.prompt import prompt_of
 from app.files.provenance import copied
 from app.files.reading import read
-from app.template import Message
 
 TERMS = (
     "1. The landlord shall return the deposit within fourteen days after the tenant has left.\n"

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from screenplay import PAYING, Scripted, rounds, speculative
 
-from app.assistant import Assistant
+from app.assistant.assistant import Assistant
 from app.chats.store import Store
 from mlx_spec.errors import PromptTooLong, SpecError
 from mlx_spec.metrics import Metrics
@@ -244,7 +244,7 @@ def test_a_dumb_terminal_gets_lines_and_is_told(
 
 def test_nothing_of_the_screen_is_loaded() -> None:
     code = (
-        "import sys; from screenplay import Scripted, rounds; from app.assistant import Assistant; "
+        "import sys; from screenplay import Scripted, rounds; from app.assistant.assistant import Assistant; "
         "from app.cli import main; Assistant.load = lambda *_: Scripted([rounds('Hi')]); "
         "main(['--plain']); sys.exit(', '.join({'textual', 'rich'} & sys.modules.keys()) or 0)"
     )

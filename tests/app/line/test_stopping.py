@@ -9,11 +9,11 @@ from collections.abc import Callable
 import pytest
 from screenplay import Scripted, desk_for, rounds, worker_for
 
+from app.desk.opening import close_desk
 from app.line.chat import LineChat
 from app.line.reader import Reader
 from app.line.signals import Signals
 from app.line.voice import Voice
-from app.opening import close_desk
 from mlx_spec.errors import SpecError
 
 

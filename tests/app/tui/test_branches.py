@@ -5,7 +5,7 @@ from __future__ import annotations
 from driver import chat
 from screenplay import Scripted, rounds
 
-from app.template import Message
+from app.assistant.template import Message
 from app.tui.status import State
 from mlx_spec.errors import SpecError
 

@@ -11,11 +11,11 @@ import pytest
 from driver import chat
 from screenplay import PAYING, Scripted, desk_for, rounds, speculative, worker_for
 
-from app.events import Failed, Ready
-from app.template import Message
+from app.assistant.template import Message
+from app.thread.events import Failed, Ready
 from app.tui.app import Chat
 from app.tui.status import State
-from app.tui.transcript import Transcript
+from app.tui.transcript.transcript import Transcript
 from mlx_spec.errors import PromptTooLong, SpecError
 from mlx_spec.events import Round
 from mlx_spec.metrics import Metrics

@@ -8,9 +8,9 @@ import pytest
 from driver import chat
 from screenplay import Scripted, rounds
 
+from app.assistant.template import Message
 from app.chats.store import Store
-from app.shelf import title_of
-from app.template import Message
+from app.desk.shelf import title_of
 from app.thinking import Markers
 from models import locations
 

@@ -12,7 +12,7 @@ from textual import events
 from textual.selection import Selection
 
 from app.tui.status import State
-from app.tui.transcript import Transcript
+from app.tui.transcript.transcript import Transcript
 
 
 async def test_enter_sends_and_other_keys_break_the_line() -> None:
@@ -93,7 +93,7 @@ async def test_ctrl_c_stops_then_asks_then_quits() -> None:
 
 
 async def test_ctrl_c_copies_a_selection_and_says_what_happened(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.clipboard.shutil.which", lambda _: None)
+    monkeypatch.setattr("app.desk.clipboard.shutil.which", lambda _: None)
     async with chat(Scripted([rounds("Some words to copy, ", "`code` too.")])) as driver:
         await driver.ask("Go.")
         await driver.see("to copy", "○ ready")

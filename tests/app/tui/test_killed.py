@@ -15,7 +15,7 @@ from driver import chat
 from screenplay import Scripted, rounds
 
 from app.chats.store import Store
-from app.offered import first_time
+from app.desk.offered import first_time
 from models import locations
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -9,7 +9,7 @@ import pytest
 from driver import chat
 from screenplay import Scripted, rounds
 
-from app.tui.models import Models
+from app.tui.sheets.models import Models
 from mlx_spec.errors import SpecError
 
 

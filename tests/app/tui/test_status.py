@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from rich.cells import cell_len
 
-from app.events import Snapshot
+from app.thread.events import Snapshot
 from app.tui.status import Facts, State, line
 
 SNAPSHOT = Snapshot(4, 123.4, 0.714, 3.857, 0.4231, 7812, 99, "speculating", "lookup")

@@ -6,9 +6,9 @@ from driver import chat
 from screenplay import Scripted, rounds
 from textual.selection import Selection
 
-from app.template import Message
+from app.assistant.template import Message
 from app.thinking import Markers
-from app.tui.transcript import Transcript
+from app.tui.transcript.transcript import Transcript
 
 THOUGHT = ("<think>", "\nWell, [b]hm[/b]", ".</th", "ink>", "\n\n", "Yes.")
 

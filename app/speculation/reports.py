@@ -1,0 +1,79 @@
+"""What the engine reports over a session: who answers, the latest numbers, and the rounds one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from app.chats.conversation import GOES_ON, Piece
+from app.chats.records import MessageState
+from app.speculation.rounds import RoundLog
+from app.speculation.timeline import Timeline
+from app.thread.events import Emitted, Measured, Ready, Retuned, Snapshot, Started
+
+KEPT = ("tok_s", "ttft_s", "prompt_tokens", "completion_tokens", "acceptance_rate", "acceptance_length")
+
+
+class Reports:
+    """Grows with the engine's events.
+
+    Attributes:
+        model, draft: the target and the draft source, for people.
+        context_limit: tokens, or None before that is known.
+        snapshot: the latest numbers, or None.
+        rounds: the latest rounds, to be stepped through.
+        timeline: K and speedup.
+        tokens: of the answer under way.
+    """
+
+    def __init__(self) -> None:
+        self.model = self.draft = ""
+        self.context_limit: int | None = None
+        self.snapshot: Snapshot | None = None
+        self.rounds = RoundLog()
+        self.timeline = Timeline()
+        self.tokens: list[int] = []
+        self._opener = ""
+
+    def take(self, event: Ready | Retuned | Measured) -> None:
+        """Another pair, source or verdict."""
+        self.snapshot = event.snapshot
+        if isinstance(event, Ready):
+            self.model, self.context_limit = event.model, event.context_limit
+        if not isinstance(event, Measured):
+            self.draft = event.draft
+
+    def expect(self, tokens: Sequence[int] = ()) -> None:
+        """An answer is asked for, or one that has these tokens already goes on."""
+        self.tokens = list(tokens)
+        self._opener = ""
+
+    def start(self, event: Started) -> None:
+        """The answer begins; what its prompt opened belongs to it."""
+        self._opener = event.markers.opener
+        self.rounds.begin()
+        self.timeline.begin()
+
+    def hear(self, rounds: Sequence[Emitted], *, first: bool) -> list[Piece]:
+        """Take rounds in; returns the pieces that they add to the answer, `first` if it says nothing yet."""
+        for event in rounds:
+            self.snapshot = event.snapshot
+            self.rounds.add(event.round)
+            self.timeline.add(event.round, event.snapshot)
+            self.tokens += event.round.tokens
+        pieces = [piece for event in rounds for piece in event.round.pieces]
+        if pieces and first and self._opener:
+            pieces.insert(0, ("prompt", self._opener))
+        return pieces
+
+    def stats(self, state: MessageState, reason: str) -> dict[str, Any]:
+        """What is kept of an answer's numbers; its tokens if it may go on. JSON-ready."""
+        stats: dict[str, Any] = {"finish_reason": reason, "model": self.model, "draft": self.draft}
+        if state in GOES_ON:
+            stats["tokens"] = self.tokens
+        if (now := self.snapshot) is not None:
+            stats |= {name: getattr(now, name) for name in KEPT}
+            verdict = now.verdict and {k: v for k, v in asdict(now.verdict).items() if k != "facts"}
+            stats["verdict"] = verdict
+        return stats

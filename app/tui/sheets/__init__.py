@@ -1,0 +1,1 @@
+"""Lists and questions over the screen; what is chosen there is done elsewhere."""

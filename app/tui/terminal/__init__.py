@@ -1,0 +1,1 @@
+"""What the screen asks of its terminal: colours, the bell, the clipboard; nothing of a chat."""

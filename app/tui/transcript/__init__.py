@@ -1,0 +1,1 @@
+"""The chat as one widget: its entries, where each stands, and what is in view; no sheet, no prompt."""

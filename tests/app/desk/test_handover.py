@@ -1,0 +1,57 @@
+"""The benchmark that a chat hands over to measures the chat's own pair, whatever else is set."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+from app.cli import _parser, _split
+from app.desk.handover import bench as handover
+from app.settings import config
+from app.settings.options import Option
+from app.settings.settings import Settings
+from app.subcommands import bench
+
+
+def read_back(argv: tuple[str, ...]) -> tuple[argparse.Namespace, Settings]:
+    """What `specchat` makes of the arguments."""
+    command, rest = _split(list(argv))
+    assert command == "bench"
+    given: list[tuple[Option, str]] = []
+    parser = _parser("specchat bench", "", given)
+    bench.arguments(parser)
+    args = parser.parse_args(rest)
+    return args, config.read(given)
+
+
+def test_it_is_this_python_and_the_quick_sweep_of_the_pair() -> None:
+    made = handover(Settings(model="org/name", draft="model:org/small"))
+    assert made.argv[:5] == (sys.executable, "-m", "app", "bench", "--quick")
+    assert made.command == "specchat bench --quick --model=org/name --draft=model:org/small"
+
+
+def test_every_setting_that_a_sweep_uses_comes_over(monkeypatch: Any) -> None:
+    settings = Settings(
+        model="a b", draft="lookup", dtype="float16", kv_bits=8, context=512, temp=0.7, top_p=0.9, seed=3,
+        seed_exact=True, exactness="strict", logit_bias=((42, -5.0), (7, 1.5)), system="Be -- brief.",
+    )  # fmt: skip
+    monkeypatch.setenv("SPECCHAT_TOP_K", "50")
+    args, read = read_back(handover(settings).argv[3:])
+    assert args.quick
+    assert read == settings, "flags overrule the environment"
+
+
+def test_what_is_of_a_chat_alone_does_not(monkeypatch: Any) -> None:
+    settings = Settings(k=3, max_tokens=9, stop=("x",), details=True, context_full="drop", paranoid=True)
+    _, read = read_back(handover(settings).argv[3:])
+    assert read == Settings()
+
+
+def test_without_a_source_lookup_is_swept() -> None:
+    assert "--draft=auto" in handover(Settings(draft="none")).command
+
+
+def test_it_says_that_the_model_is_let_go_first_and_how_large_it_is() -> None:
+    assert handover(Settings(), held=2_340_000_000).sentence.startswith("The model (2.3 GB) is let go first")
+    assert handover(Settings()).sentence.startswith("The model is let go first")
