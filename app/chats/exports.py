@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from app.answer import dump
 from app.chats.errors import anew
 from app.chats.export import as_markdown, as_object
 from app.chats.reader import Reader
 from app.chats.records import ChatInfo
 from app.replacement import replaced
-from app.subcommands.answer import dump
 
 
 def text_of(store: Reader, chat: ChatInfo, *, as_json: bool) -> str:

@@ -10,13 +10,13 @@ from collections.abc import Generator, Iterator
 from contextlib import closing
 
 from app import interrupt
+from app.answer import Answer, as_object, dump, summary
 from app.assistant.assistant import Assistant, PromptProgress
 from app.assistant.template import Message
 from app.display import neutralise
 from app.errors import INTERRUPTED, tell
 from app.settings import config
 from app.subcommands import prompt
-from app.subcommands.answer import Answer, as_object, dump, summary
 from app.subcommands.output import Lines, Output, Words
 from app.subcommands.status import Status
 from app.thinking import Thinking

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from app import interrupt
+from app.answer import dump
 from app.assistant.pair import load_pair
 from app.assistant.template import Message, Template
 from app.errors import FAILURE, INTERRUPTED, UsageError, tell
 from app.settings import config
-from app.subcommands.answer import dump
 from app.subcommands.audit_report import Report
 from app.subcommands.status import Status
 from bench import prompts as prompt_sets

@@ -10,6 +10,7 @@ from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from app.answer import dump
 from app.chats.export import ROLES, as_object, branch
 from app.chats.exports import text_of, write
 from app.chats.imports import LARGEST, read
@@ -19,7 +20,6 @@ from app.chats.store import KEPT_DAYS, Store
 from app.display import neutralise
 from app.errors import UsageError, did_you_mean, tell
 from app.settings.config import Given
-from app.subcommands.answer import dump
 from models.locations import chats_file, expanded
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from typing import TextIO
 
+from app.answer import as_event, dump
 from app.display import neutralise
-from app.subcommands.answer import as_event, dump
 from app.thinking import Split
 from mlx_spec.events import Round
 

@@ -6,10 +6,10 @@ import argparse
 import sys
 from typing import Any
 
+from app.answer import dump
 from app.display import neutralise
 from app.errors import UsageError, did_you_mean
 from app.settings import config
-from app.subcommands.answer import dump
 from models import curves, plan
 from models.curves import Chip
 from models.range import Range

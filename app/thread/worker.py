@@ -17,9 +17,9 @@ from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from app.answer import facts
 from app.errors import INTERRUPTED
 from app.settings.config import typed
-from app.subcommands.answer import facts
 from app.thread.events import (
     Emitted,
     Event,

@@ -52,6 +52,17 @@ def test_list_shows_the_latest_first_and_deleted_ones_apart(
     assert (pinned["title"], pinned["pinned"], other["title"], other["messages"]) == ("Old", True, "New", 2)
 
 
+def test_a_title_is_shown_and_not_obeyed(specchat: Any, talk: Callable) -> None:
+    """Case c24, in a list; as JSON it is escaped, and whole."""
+    title = "\x1b[2J\x1b]52;c;aGk=\x07\x9b5m [bold]x[/bold]"
+    talk("a", title=title)
+    out = specchat("chats").out
+    assert out.endswith("  ␛[2J␛]52;c;aGk=␇\\x9b5m [bold]x[/bold]\n")
+    listed = specchat("chats", "--json").out
+    assert not {"\x1b", "\x9b"} & set(listed)
+    assert json.loads(listed)["chats"][0]["title"] == title
+
+
 def test_delete_forever(specchat: Any, rivers: str) -> None:
     assert "for good" in specchat("chats", "delete", rivers, "--forever").err
     assert specchat("chats", "list", "--deleted").out == ""

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from app.subcommands.answer import dump
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from kept import file
 
+from app.answer import dump
 from app.chats.export import as_markdown, as_object
 from app.chats.imported import Imported, ImportFailed
 from app.chats.imports import read

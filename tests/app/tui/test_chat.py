@@ -246,6 +246,20 @@ async def test_control_codes_and_markup_of_the_model_are_shown_and_not_obeyed() 
         assert driver.transcript.answers[0].text == "".join([*evil, "\n\n", "tail"])
 
 
+async def test_markup_in_what_the_program_says_is_shown_and_not_obeyed() -> None:
+    """Case c24, in a toast and in what stays in the transcript."""
+    async with chat(Scripted([rounds("An answer.")])) as driver:
+        await driver.ask("Go.")
+        await driver.see("An answer.", "○ ready")
+        await driver.ask("/rename [bold]x[/bold] [@click=app.quit]y[/]")
+        await driver.see("called “[bold]x[/bold]", "[@click=app.quit]y[/]”")
+        await driver.ask("/open [red]z[/red]")
+        await driver.see("[red]z[/red]")
+        driver.prompt.clear()
+        await driver.ask("/attach [/nothing]")
+        await driver.see("[/nothing]")
+
+
 async def test_names_out_of_files_are_shown_and_not_obeyed() -> None:
     async with chat(Scripted(model="\x1b]0;title\x07[red]m[/red]", draft="\x9b5m")) as driver:
         await driver.see("␛]0;title␇[red]m[/red] · draft: \\x9b5m")

@@ -7,10 +7,10 @@ import os
 from pathlib import Path
 
 import pytest
-from app.subcommands.answer import dump, facts
 from driver import chat
 from screenplay import Scripted, desk_for, rounds, worker_for
 
+from app.answer import dump, facts
 from app.assistant.template import Message
 from app.chats.store import Store
 from app.desk.chat_verbs import import_chat
@@ -233,6 +233,60 @@ def test_no_import_waits_for_a_pipe(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(FileError, match="is a pipe or a device"):
         import_chat(desk_for(worker_for(Scripted())), str(tmp_path / "pipe"))
+
+
+async def test_a_pinned_chat_stands_on_top_of_the_list_until_it_is_pinned_no_longer() -> None:
+    async with chat(Scripted([rounds("First."), rounds("Second.")])) as driver:
+        await driver.ask("Alpha")
+        await driver.see("First.", "○ ready")
+        await driver.ask("/pin")
+        await driver.see("This chat stays on top of the list.")
+        await driver.ask("/new")
+        await driver.ask("Beta")
+        await driver.see("Second.", "○ ready")
+        await driver.pilot.press("ctrl+o")
+        await driver.until(lambda: driver.screen.find("★ Alpha") < driver.screen.find("Beta    "))
+        await driver.pilot.press("escape")
+        assert [each.title for each in driver.app.desk.shelf.reading.chats()] == ["Alpha", "Beta"]
+        await driver.ask(f"/open {driver.app.desk.shelf.reading.chats()[0].id}")
+        await driver.see("First.")
+        await driver.ask("/pin")
+        await driver.see("This chat is pinned no longer.")
+        assert [each.title for each in driver.app.desk.shelf.reading.chats()] == ["Beta", "Alpha"]
+
+
+async def test_a_backup_holds_all_chats_and_no_file_is_overwritten(tmp_path: Path) -> None:
+    file = tmp_path / "all of them.db"
+    async with chat(Scripted([rounds("First."), rounds("Second.")])) as driver:
+        for question, said in (("Alpha", "First."), ("Beta", "Second.")):
+            await driver.ask(question)
+            await driver.see(said, "○ ready")
+            await driver.ask("/new")
+        await driver.ask(f"/backup {file}")
+        await driver.until(file.exists)
+        await driver.ask(f"/backup {file}")
+        await driver.see("there already")
+    copy = Store.open(file)
+    texts = {each.title: copy.messages(each.id)[1].text for each in copy.chats()}
+    copy.close()
+    assert texts == {"Alpha": "First.", "Beta": "Second."}
+
+
+async def test_a_search_by_word_opens_the_chat_that_has_it() -> None:
+    async with chat(Scripted([rounds("It needs yeast, and time."), rounds("한국어 문법은 쉽다.")])) as driver:
+        for question, said in (("Alpha", "yeast"), ("Beta", "문법은")):
+            await driver.ask(question)
+            await driver.see(said, "○ ready")
+            await driver.ask("/new")
+        await driver.ask("/search YEAST")
+        await driver.see("› Alpha", "It needs yeast, and time.")
+        assert "Beta" not in driver.screen
+        await driver.pilot.press("enter")
+        await driver.see("▌ Alpha", "It needs yeast")
+        await driver.ask("/search 문법")
+        await driver.see("› Beta")
+        await driver.pilot.press("enter")
+        await driver.see("▌ Beta", "한국어 문법은 쉽다.")
 
 
 async def test_up_recalls_questions_of_earlier_chats() -> None:

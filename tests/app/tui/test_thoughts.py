@@ -42,3 +42,17 @@ async def test_thinking_that_goes_on_is_counted_and_an_unclosed_end_is_told() ->
         await driver.see("▸ thinking, 1 token so far")
         await driver.see("▸ thought for 3 tokens, and had not finished", "○ ready")
         assert driver.app.desk.conversation.path[1].text == "<think>\nWell, hm."
+
+
+async def test_a_copy_leaves_out_the_thought_that_the_prompt_had_opened() -> None:
+    """Case c28: the answer's own text begins in the midst of its thought."""
+    said = ("Well, ", "hm.\n", "</think>", "\n\n", "Yes.\n\n```\ncode\n```")
+    async with chat(Scripted([rounds(*said)], markers=Markers(opener="<think>\n"))) as driver:
+        copied: list[str] = []
+        driver.app.copy_to_clipboard = copied.append  # type: ignore[method-assign]
+        await driver.ask("Go.")
+        await driver.see("▸ thought for", "Yes.", "○ ready")
+        await driver.ask("/copy")
+        await driver.until(lambda: copied == ["Yes.\n\n```\ncode\n```"])
+        await driver.ask("/copy code")
+        await driver.until(lambda: copied[1:] == ["code"])

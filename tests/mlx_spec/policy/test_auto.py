@@ -23,6 +23,7 @@ def auto(backend: Backend, probed: bool = True) -> AutoK:
 
 @PRIORS
 def test_a_draft_slower_than_the_target_is_parked_at_a_cost_within_two_percent(probed: bool) -> None:
+    """Case c21; a test of the verdict has the cause."""
     backend = Backend(table(PARALLEL, c=1.3), lambda position: 0.8)
     controller = auto(backend, probed)
     backend.run(controller, 2000)
@@ -32,6 +33,7 @@ def test_a_draft_slower_than_the_target_is_parked_at_a_cost_within_two_percent(p
 
 @PRIORS
 def test_copying_is_followed_up_and_prose_down_within_sixteen_rounds(probed: bool) -> None:
+    """Case c22; the loss budget has a test of its own."""
     backend = Backend(table(PARALLEL), lambda position: 0.97 if position < 600 else 0.02)
     controller = auto(backend, probed)
     backend.run(controller, 600)

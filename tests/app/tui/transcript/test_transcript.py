@@ -121,12 +121,13 @@ async def test_a_resize_shows_the_same_message_and_no_more_is_laid_out(size: tup
         assert laid_out(reader.transcript) < 70
 
 
-async def test_a_smaller_terminal_stays_at_the_end() -> None:
+async def test_another_size_of_the_terminal_stays_at_the_end() -> None:
     async with reading(chat(40)) as reader:
-        await reader.pilot.resize_terminal(40, 8)
-        await reader.pilot.pause()
-        assert reader.transcript.following
-        assert reader.transcript.scroll_y == reader.transcript.max_scroll_y
+        for size in ((40, 8), (60, 20), (20, 8), (80, 24)):
+            await reader.pilot.resize_terminal(*size)
+            await reader.pilot.pause()
+            assert reader.transcript.following
+            assert reader.transcript.scroll_y == reader.transcript.max_scroll_y
 
 
 async def test_a_reader_is_not_moved_by_what_comes_and_a_chip_counts_it() -> None:
