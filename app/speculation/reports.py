@@ -36,6 +36,11 @@ class Reports:
         self.tokens: list[int] = []
         self._opener = ""
 
+    @property
+    def target_bytes(self) -> int:
+        """Of the target's weights; 0 before that is known."""
+        return self.snapshot.target_bytes if self.snapshot else 0
+
     def take(self, event: Ready | Retuned | Measured) -> None:
         """Another pair, source or verdict."""
         self.snapshot = event.snapshot

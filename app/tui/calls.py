@@ -107,7 +107,7 @@ class Calls:
                 self._stage.refuse(error)
 
     def _bench(self, _: str) -> str:
-        hand_over(self._app, bench(self._desk.worker.settings))
+        hand_over(self._app, bench(self._desk.worker.settings, self._desk.reports.target_bytes))
         return ""
 
     def _help(self, _: str) -> str:

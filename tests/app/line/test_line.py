@@ -176,11 +176,11 @@ def test_a_benchmark_has_the_machine_for_itself_and_the_chat_goes_on(
     assistant = Scripted([rounds("A"), rounds("B")])
     held = []
 
-    def call(argv: tuple[str, ...]) -> int:
+    def call(argv: tuple[str, ...], env: dict[str, str]) -> int:
         held.append((argv[1:4], assistant.closed))
         return 0
 
-    monkeypatch.setattr("app.line.calls.subprocess.call", call)
+    monkeypatch.setattr("app.desk.handover.subprocess.call", call)
     done = talk(assistant, "1", "/bench", "2")
     assert held == [(("-m", "app", "bench"), 1)]
     assert "$ specchat bench --quick" in done.out
