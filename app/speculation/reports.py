@@ -54,10 +54,10 @@ class Reports:
         self.tokens = list(tokens)
         self._opener = ""
 
-    def start(self, event: Started) -> None:
-        """The answer begins; what its prompt opened belongs to it."""
+    def start(self, event: Started, message_id: int | None) -> None:
+        """The answer with that id begins; what its prompt opened belongs to it."""
         self._opener = event.markers.opener
-        self.rounds.begin()
+        self.rounds.begin(message_id)
         self.timeline.begin()
 
     def hear(self, rounds: Sequence[Emitted], *, first: bool) -> list[Piece]:

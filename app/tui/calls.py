@@ -128,7 +128,10 @@ class Calls:
             self._stage.prompt.write(f"/{command.name} ")
 
     def _rounds(self, _: str) -> str:
-        self._app.push_screen(Rounds(self._desk.reports.rounds))
+        """Of the answer that the person stepped to, else the latest."""
+        log, chosen = self._desk.reports.rounds, self._stage.transcript.current
+        asked = chosen.message_id if chosen is not None else None
+        self._app.push_screen(Rounds(log, None if asked is None else log.first(asked)))
         return ""
 
     def _timeline(self, _: str) -> str:
