@@ -6,31 +6,31 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
 from textual.app import App
 from textual.filter import LineFilter
-from textual.keys import Keys
 
 from app.desk import clipboard
 from app.settings.settings import THEMES
-from app.tui.terminal import attention, themes
+from app.tui.terminal import attention, inside, themes
 from models import locations
-
-# Alt+Enter, and Shift+Enter as many set their terminal up: Textual takes these for a plain Enter.
-assert isinstance(ANSI_SEQUENCES_KEYS, dict)
-ANSI_SEQUENCES_KEYS.update(dict.fromkeys(("\x1b\r", "\x1b\n"), (Keys.ControlJ,)))
 
 
 class TerminalApp(App[int]):
     """An app in one of our themes."""
 
     def __init__(self) -> None:
+        self._amiss = inside.amend()
         self._plain = os.environ.get("NO_COLOR") is not None
         # Without colour, Textual draws in the terminal's own two; otherwise in shades of grey.
         super().__init__(ansi_color=True if self._plain else None)
         for name in THEMES:
             self.register_theme(themes.theme(name))
         self.theme = "terminal" if self._plain else themes.DEFAULT
+
+    def on_ready(self) -> None:
+        """Tell what does not work here."""
+        if self._amiss:
+            self.notify(self._amiss, markup=False)
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Textual's, after the one that draws in the theme's colours."""
