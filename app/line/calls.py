@@ -98,7 +98,8 @@ class Calls:
     def _model(self, ref: str) -> str:
         if ref:
             return VERBS["model"](self._desk, ref)
-        return "\n".join(models.listed(Stock(), self._desk.worker.settings))
+        settings = self._desk.worker.settings
+        return "\n".join(models.listed(Stock(lambda: [settings.model]), settings))
 
     def _bench(self, _: str) -> str:
         """Another program has the machine until it ends; Ctrl+C is its own."""

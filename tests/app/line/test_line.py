@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from screenplay import PAYING, Scripted, rounds, speculative
+from tiny import save_tiny, tiny_config, tiny_loaded
 
 from app.assistant.assistant import Assistant
 from app.chats.store import Store
@@ -223,12 +224,18 @@ def test_without_a_model_every_question_is_refused_and_the_code_says_so(talk: An
 
 
 def test_models_are_listed_with_what_to_write_for_them(talk: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.line.calls.Stock", lambda: Stock(memory=64 << 30))
+    monkeypatch.setattr("app.line.calls.Stock", lambda named: Stock(named, memory=64 << 30))
     said = talk(Scripted(), "/model").out.splitlines()
     assert said[1:3] == ["In use: builtin, draft auto.", "On this machine:"]
     assert any(line.startswith("builtin: ") for line in said)
     assert "To download, for 64 GiB of memory:" in said
     assert any(" to download. " in line and "Write /model " in line for line in said)
+
+
+def test_a_model_in_a_folder_of_the_persons_own_is_listed_too(talk: Any, tmp_path: Path) -> None:
+    folder = str(save_tiny(tmp_path / "mine", tiny_loaded(), tiny_config()))
+    said = talk(Scripted(), "/model", options=("--model", folder)).out.splitlines()
+    assert any(line.startswith(f"{folder}: ") for line in said)
 
 
 def test_a_dumb_terminal_gets_lines_and_is_told(
