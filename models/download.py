@@ -84,7 +84,7 @@ class Download:
             before = have
             self._report(have)
             try:
-                self._stream(url, part, have)
+                self._stream(url, part, have, size)
             except OSError as error:
                 if error.errno not in (errno.ENOSPC, errno.EDQUOT):
                     raise
@@ -106,7 +106,8 @@ class Download:
             part.unlink()
         return same
 
-    def _stream(self, url: str, part: Path, have: int) -> None:
+    def _stream(self, url: str, part: Path, have: int, size: int) -> None:
+        """Go on with `part`, never beyond the promised size: a server may send without end."""
         headers = {**build_hf_headers(), "Accept-Encoding": "identity", "Range": f"bytes={have}-"}
         timeout = constants.HF_HUB_DOWNLOAD_TIMEOUT
         with get_session().stream(
@@ -121,9 +122,11 @@ class Download:
             with part.open("ab" if resumed else "wb") as file:
                 # In the pieces that come: larger ones would be lost when the connection is.
                 for chunk in response.iter_bytes():
-                    file.write(chunk)
-                    written += len(chunk)
-                    self._report(written, len(chunk))
+                    taken = file.write(chunk[: size - written])
+                    written += taken
+                    self._report(written, taken)
+                    if written == size:
+                        break
 
     def _percent(self, bytes_of_file: int) -> int:
         return 100 * (self._done + bytes_of_file) // max(self._total, 1)

@@ -197,10 +197,7 @@ def _of_repository(home: Path) -> Iterator[Installed]:
 
 def _snapshots(home: Path, repository: str) -> Iterator[tuple[str, Path]]:
     """The main branch's commit, or else each commit that was fetched, where it has weights."""
-    try:
-        main = (home / "refs" / "main").read_text("utf-8").strip()
-    except (OSError, UnicodeDecodeError):
-        main = ""
+    main = _commit(home / "refs" / "main")
     if main and (home / "snapshots" / main).is_dir():
         there = [(repository, home / "snapshots" / main)]
     else:
@@ -208,6 +205,18 @@ def _snapshots(home: Path, repository: str) -> Iterator[tuple[str, Path]]:
     for ref, folder in there:
         if (folder / "config.json").is_file() and any(folder.glob("model*.safetensors")):
             yield ref, folder
+
+
+def _commit(ref: Path) -> str:
+    """What a branch stands at; empty where its file is none that the hub's client writes."""
+    try:
+        if not ref.is_file():  # a pipe would wait for a writer
+            return ""
+        with ref.open("rb") as file:
+            said = file.read(64).strip()
+    except OSError:
+        return ""
+    return said.decode() if re.fullmatch(rb"[0-9a-f]{40}", said) else ""
 
 
 def _size(part: Path) -> int:

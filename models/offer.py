@@ -14,11 +14,6 @@ from models.reference import Reference
 
 SHARE = 0.5  # of the memory, so that an offer leaves room for a long chat and for other programs
 
-NOT_KNOWN = (
-    "How fast a pair is here, and whether its drafts pay, is measured once it runs: "
-    "where they do not pay, specchat decodes plainly and says so."
-)
-
 
 @dataclass(frozen=True)
 class Part:

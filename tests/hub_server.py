@@ -30,6 +30,7 @@ class Hub:
         cut: stop each large file's body after this many bytes, if set.
         pace: seconds between two pieces of a large file's body.
         spoil: flip a byte in this many of the next large files.
+        more: bytes that follow each large file, though nobody was promised them.
         tokens: Authorization headers that came.
         requests: (method, path, Range header) of everything asked so far.
     """
@@ -42,6 +43,7 @@ class Hub:
     cut: int | None = None
     pace: float = 0.0
     spoil: int = 0
+    more: int = 0
     requests: list[tuple[str, str, str | None]] = field(default_factory=list)
     tokens: set[str | None] = field(default_factory=set)
     url: str = ""
@@ -107,6 +109,8 @@ class _Answers(BaseHTTPRequestHandler):
         start = int((self.headers.get("Range") or "bytes=0-").removeprefix("bytes=").split("-")[0])
         if start:
             headers["Content-Range"] = f"bytes {start}-{len(data) - 1}/{len(data)}"
+        if large and self.command == "GET":
+            data += bytes(self.hub.more)
         pace = self.hub.pace if large else 0.0
         return self.send(206 if start else 200, data[start:], headers, self.hub.cut if large else None, pace)
 

@@ -122,7 +122,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("panel", "what was measured", key="f3", group="speculation", screen=True),
     Command("rounds", "step through rounds, token by token", key="f6", group="speculation"),
     Command("timeline", "K and speedup, as long as this chat is open", key="f7", group="speculation"),
-    Command("bench", "how to measure this pair thoroughly", group="speculation"),
+    Command("bench", "measure this pair thoroughly, in a process of its own", group="speculation"),
     Command("model", "another target, from a list or by name", "[REF]", aliases=("models",), group="models"),
     Command("drop", "leave the oldest turns out when the context is full", key="f4", group="models"),
     Command("help", "commands and keys", aliases=("?",), key="f1", group="view"),

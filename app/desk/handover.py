@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import os
 import shlex
+import subprocess
 import sys
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from app.settings.options import Option
 from app.settings.settings import OPTIONS, Settings
 from mlx_spec.options import EngineOptions, Sampling
+from models.amount import in_bytes
 
 _PAIR = ("model", "draft", "dtype", "system")
 _CHOSEN = ("k", "paranoid", "details")  # the sweep's own, or slow
-_GB = 1e9
+_SYSTEM = next(row for row in OPTIONS if row.attribute == "system")
 # Of this specchat, wherever it is: `-m app` would take an `app` of the person's folder.
 _START = (
     f"import sys; sys.path.insert(0, {str(Path(__file__).resolve().parents[2])!r}); "
@@ -30,14 +33,24 @@ class Handover:
         argv: of the process.
         command: the same as a person would type it.
         sentence: what happens, and how much memory it takes.
+        environ: variables that it gets besides this process's own.
     """
 
     argv: tuple[str, ...]
     command: str
     sentence: str
+    environ: Mapping[str, str] = field(default_factory=dict)
+
+    def run(self) -> str:
+        """Wait for the process; returns a sentence about how it ended."""
+        try:
+            code = subprocess.call(self.argv, env={**os.environ, **self.environ})
+        except OSError as error:
+            return f"It could not be started: {error.strerror or error}."
+        return "It is done." if code == 0 else f"It ended with code {code}."
 
 
-def bench(settings: Settings, held: int | None = None) -> Handover:
+def bench(settings: Settings, nbytes: int = 0) -> Handover:
     """The benchmark of the pair that `settings` name.
 
     The engine must let its model go before the process starts, and may load it again after: two of
@@ -46,18 +59,22 @@ def bench(settings: Settings, held: int | None = None) -> Handover:
     Args:
         settings: of the chat, also where they came from a file or the environment: that process gets
             them as flags.
-        held: bytes that the engine holds, if that is known.
+        nbytes: of the model's weights; 0 where that is not known.
     """
-    memory = f" ({held / _GB:.1f} GB)" if held else ""
+    memory = f" ({in_bytes(nbytes)} of weights)" if nbytes else ""
     sentence = (
         f"The model{memory} is let go first, and loaded again at the end; the chat stays. The benchmark "
         "loads it in a process of its own and takes less than two minutes. Ctrl+C ends it."
     )
     words = ("bench", "--quick")
+    # Every user of a machine can read the arguments of its processes. An empty variable would set nothing.
+    system = settings.system
+    arguments = _flags(replace(settings, system=None) if system else settings)
     return Handover(
-        argv=(sys.executable, "-P", "-c", _START, *words, *_flags(settings)),
+        argv=(sys.executable, "-P", "-c", _START, *words, *arguments),
         command=shlex.join(["specchat", *words, *_flags(settings, over=Settings())]),
         sentence=sentence,
+        environ={_SYSTEM.variable: system} if system else {},
     )
 
 

@@ -7,7 +7,6 @@ from collections.abc import Callable
 
 from app.desk import chat_verbs
 from app.desk.desk import Desk
-from app.desk.handover import bench
 from app.errors import UsageError
 from app.files.names import unquoted
 from app.files.tray import told
@@ -105,11 +104,6 @@ def _draft(desk: Desk, source: str) -> str:
     return ""
 
 
-def _bench(desk: Desk, _: str) -> str:
-    command = bench(desk.worker.settings).command
-    return f"Quit first: two models at once would slow each other down. Then: {command}"
-
-
 def _quoted(text: str, most: int = 40) -> str:
     """The first line of a text in quotes, cut."""
     line = text.strip().partition("\n")[0]
@@ -177,7 +171,6 @@ VERBS: dict[str, Verb] = {
     "rounds": _rounds,
     "timeline": _timeline,
     "model": _model,
-    "bench": _bench,
 }
 
 

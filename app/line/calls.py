@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from collections.abc import Callable, Iterator
 
 from app.desk import clipboard
@@ -97,18 +96,20 @@ class Calls:
     def _model(self, ref: str) -> str:
         if ref:
             return VERBS["model"](self._desk, ref)
-        return "\n".join(models.listed(Stock(), self._desk.worker.settings))
+        settings = self._desk.worker.settings
+        return "\n".join(models.listed(Stock(lambda: [settings.model]), settings))
 
     def _bench(self, _: str) -> str:
         """Another program has the machine until it ends; Ctrl+C is its own."""
-        to = bench(self._desk.worker.settings)
+        to = bench(self._desk.worker.settings, self._desk.reports.target_bytes)
         self._desk.let_go()
-        self._hearing.take_all(self._desk.worker.drain())
-        self._voice.say(to.sentence)
-        self._voice.tell(f"$ {to.command}")
-        code = subprocess.call(to.argv)
-        self._desk.employ()
-        return "It is done." if code == 0 else f"It ended with code {code}."
+        try:
+            self._hearing.take_all(self._desk.worker.drain())
+            self._voice.say(to.sentence)
+            self._voice.tell(f"$ {to.command}")
+            return to.run()
+        finally:
+            self._desk.employ()
 
     def _help(self, _: str) -> str:
         return "\n".join([*_table(), *HELP])

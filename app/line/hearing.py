@@ -140,7 +140,7 @@ class Hearing:
 
     def _begin(self, event: Started) -> None:
         answer = self._desk.conversation.under_way
-        self._desk.reports.start(event)
+        self._desk.reports.start(event, answer.id if answer else None)
         self._speaker, self._read = "", False
         if answer is not None and answer.text:  # it goes on where it was, with its markers
             self._thinking = Thinking(Markers(event.markers.start, event.markers.end))

@@ -34,6 +34,11 @@ class Reports:
         self.tokens: list[int] = []
         self._markers = Markers()
 
+    @property
+    def target_bytes(self) -> int:
+        """Of the target's weights; 0 before that is known."""
+        return self.snapshot.target_bytes if self.snapshot else 0
+
     def take(self, event: Ready | Retuned | Measured) -> None:
         """Another pair, source or verdict."""
         self.snapshot = event.snapshot
@@ -52,10 +57,10 @@ class Reports:
         self.tokens = list(tokens)
         self._markers = Markers()
 
-    def start(self, event: Started) -> None:
-        """The answer begins; what its prompt opened belongs to it."""
+    def start(self, event: Started, message_id: int | None) -> None:
+        """The answer with that id begins; what its prompt opened belongs to it."""
         self._markers = event.markers
-        self.rounds.begin()
+        self.rounds.begin(message_id)
         self.timeline.begin()
 
     def hear(self, rounds: Sequence[Emitted], *, first: bool) -> list[Piece]:

@@ -32,21 +32,20 @@ class Entry:
 
     Attributes:
         answer: which answer since the chat was opened, from 1.
+        message_id: of the answer; one that goes on has it again.
         number: the round's number in its answer, of plain steps the first one's, from 1.
         steps: 1, or how many plain steps.
         before: the end of the answer's text before it.
         text: what it released.
-        start, end: characters of the answer, as the model wrote it, between which that stands.
         round: None of plain steps.
     """
 
     answer: int
+    message_id: int | None
     number: int
     steps: int
     before: str
     text: str
-    start: int
-    end: int
     round: Round | None
 
 
@@ -94,16 +93,16 @@ class RoundLog:
         self.entries: deque[Entry] = deque(maxlen=self.MOST)
         self.news = 0
         self._answer = 0
+        self._message_id: int | None = None
         self._number = 0
         self._text = ""
-        self._length = 0
 
-    def begin(self) -> None:
-        """An answer begins."""
+    def begin(self, message_id: int | None = None) -> None:
+        """An answer begins, or goes on."""
         self._answer += 1
+        self._message_id = message_id
         self._number = 0
         self._text = ""
-        self._length = 0
 
     def add(self, news: Round) -> None:
         """Take note of a round of the answer that began last."""
@@ -111,30 +110,21 @@ class RoundLog:
             return
         self.news += 1
         self._number += 1
-        start = self._length
-        self._length += len(news.text)
         last = self.entries[-1] if self.entries else None
         if not news.k and last and last.answer == self._answer and not last.round:
             text = (last.text + news.text)[-self.LONGEST :]
-            self.entries[-1] = replace(last, steps=last.steps + 1, text=text, end=self._length)
+            self.entries[-1] = replace(last, steps=last.steps + 1, text=text)
         else:
             played = news if news.k else None
             self.entries.append(
-                Entry(self._answer, self._number, 1, self._text, news.text, start, self._length, played)
+                Entry(self._answer, self._message_id, self._number, 1, self._text, news.text, played)
             )
         self._text = (self._text + news.text)[-self.BEFORE :]
 
-    def find(self, answer: int, offset: int) -> int | None:
-        """Index of the entry that wrote a character of an answer; None if it was forgotten or never was.
-
-        Args:
-            answer: from 1, as `begin` counts.
-            offset: of the character in the text of all its rounds.
-        """
-        for index, entry in enumerate(self.entries):
-            if entry.answer == answer and entry.start <= offset < entry.end:
-                return index
-        return None
+    def first(self, message_id: int) -> int | None:
+        """Index of the first entry of an answer, or None; the first with drafts if it has one."""
+        its = [at for at, entry in enumerate(self.entries) if entry.message_id == message_id]
+        return next((at for at in its if self.entries[at].round), its[0] if its else None)
 
     def length(self, answer: int) -> int:
         """How many rounds an answer has so far, plain steps counted one by one."""

@@ -61,14 +61,12 @@ class Timeline:
 
     Attributes:
         total: all of it as one span.
-        ks: K of the latest rounds.
     """
 
     MOST = 2048  # spans kept; beyond, each two become one
 
     def __init__(self) -> None:
         self.total = Span()
-        self.latest = Span()
         self._spans: list[Span] = []
         self._size = 1  # rounds a span
         self._begins = 0
@@ -99,7 +97,7 @@ class Timeline:
             speedup=(found["value"], found["low"], found["high"]) if found else None,
         )
         self._begins = 0
-        self.total, self.latest = self.total.then(span), span
+        self.total = self.total.then(span)
         if self._spans and self._spans[-1].rounds < self._size:
             self._spans[-1] = self._spans[-1].then(span)
             return

@@ -107,10 +107,17 @@ def _drafts(facts: Mapping[str, Any], snapshot: Snapshot) -> Iterator[str]:
 
 
 def _changes(facts: Mapping[str, Any]) -> Iterator[str]:
-    """What would change it, by how much each factor's ideal would lift the prediction."""
+    """What alone would bring it above plain decoding and above what it is now, if it were ideal."""
     lifts = facts.get("lifts") or {}
-    if not lifts:
-        return
-    yield "What would change it, by prediction:"
-    for cause, speedup in sorted(lifts.items(), key=lambda item: -item[1]):
-        yield f"- {speedup:.2f}x {_IDEALS[cause]}"
+    now = facts.get("predicted") or 0.0
+    helpful = {cause: lift for cause, lift in lifts.items() if round(lift, 2) > round(max(now, 1.0), 2)}
+    if helpful:
+        yield "What would change it, by prediction:"
+        for cause, lift in sorted(helpful.items(), key=lambda item: -item[1]):
+            # Of the depth it is known that it decides, and not by how much.
+            yield f"- {'above 1' if cause == 'context' else f'{lift:.2f}'}x {_IDEALS[cause]}"
+    elif lifts and now <= 1:
+        yield (
+            "Nothing alone would make it faster than plain decoding, by prediction: not free verification, "
+            "not free drafting, not drafts that are all accepted."
+        )

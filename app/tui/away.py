@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import signal
-import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,15 +25,15 @@ def hand_over(app: Chat, to: Handover) -> None:
     """
     app.desk.let_go()
     app.drain()
-    with app.suspend(), _interrupts_elsewhere(app):
-        sys.stdout.write(neutralise(f"{to.sentence}\n\n$ {to.command}\n"))
-        sys.stdout.flush()
-        code = subprocess.call(to.argv)
-        ended = "It is done." if code == 0 else f"It ended with code {code}."
-        sys.stdout.write(f"\n{ended} Enter goes back to the chat.\n")
-        sys.stdout.flush()
-        sys.stdin.readline()
-    app.desk.employ()
+    try:
+        with app.suspend(), _interrupts_elsewhere(app):
+            sys.stdout.write(neutralise(f"{to.sentence}\n\n$ {to.command}\n"))
+            sys.stdout.flush()
+            sys.stdout.write(f"\n{to.run()} Enter goes back to the chat.\n")
+            sys.stdout.flush()
+            sys.stdin.readline()
+    finally:
+        app.desk.employ()
     app.stage.change(State.LOADING)
     app.stage.say("Loading the model again.")
 

@@ -119,7 +119,7 @@ class Calls:
                 self._stage.refuse(error)
 
     def _bench(self, _: str) -> str:
-        hand_over(self._app, bench(self._desk.worker.settings))
+        hand_over(self._app, bench(self._desk.worker.settings, self._desk.reports.target_bytes))
         return ""
 
     def _help(self, _: str) -> str:
@@ -145,9 +145,12 @@ class Calls:
             self._stage.prompt.write(f"/{command.name} ")
 
     def _rounds(self, _: str) -> str:
+        """Of the answer that the person stepped to, else the latest."""
         from app.tui.speculation.rounds import Rounds
 
-        self._app.push_screen(Rounds(self._desk.reports.rounds))
+        log, chosen = self._desk.reports.rounds, self._stage.transcript.current
+        asked = chosen.message_id if chosen is not None else None
+        self._app.push_screen(Rounds(log, None if asked is None else log.first(asked)))
         return ""
 
     def _timeline(self, _: str) -> str:

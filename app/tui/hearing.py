@@ -118,7 +118,7 @@ class Hearing:
     def _begin(self, event: Started) -> None:
         answer = self._stage.page.answer
         assert answer is not None
-        self._desk.reports.start(event)
+        self._desk.reports.start(event, answer.message_id)
         self._started = self._clock()
         if not answer.text:  # an answer that goes on has its markers
             answer.expect(event.markers)

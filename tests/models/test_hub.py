@@ -98,6 +98,16 @@ def test_a_file_that_comes_damaged_twice_is_an_error(hub: Hub) -> None:
         load(REPOSITORY)
 
 
+def test_no_more_is_written_than_was_promised(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+    (size,) = (file["size"] for file in hub.entries(REPOSITORY) if "lfs" in file)
+    hub.more = 1 << 20
+    written: list[int] = []
+    monkeypatch.setattr("models.download.Download._report", lambda self, at, came=0: written.append(at))
+    assert mx.array_equal(load(REPOSITORY).model(PROMPT), tiny_loaded().model(PROMPT)).item()
+    assert max(written) == size
+    assert len(weight_ranges(hub)) == 1
+
+
 def test_a_kept_file_that_was_cut_is_named_and_fetched_again(hub: Hub, home: Path) -> None:
     load(REPOSITORY)
     (weights,) = home.glob("hub/*/snapshots/*/model.safetensors")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -57,6 +58,24 @@ def test_a_fetched_model_is_listed_with_its_size_and_what_it_needs() -> None:
 
 def test_a_commit_that_was_pinned_is_named_with_it() -> None:
     in_hub("someone/tiny", main=False)
+    assert [model.ref for model in installed()] == [f"someone/tiny@{COMMIT}"]
+
+
+@pytest.mark.parametrize(
+    "said", ["../../elsewhere", "/", "main", f"{COMMIT[:39]}", f"{COMMIT}0", "0" * 999, "é"]
+)
+def test_a_branch_that_stands_at_no_commit_leads_nowhere(said: str) -> None:
+    folder = in_hub("someone/tiny")
+    home = folder.parents[1]
+    save_tiny(home.parent / "elsewhere", tiny_loaded(), tiny_config())
+    (home / "refs" / "main").write_text(said, encoding="utf-8")
+    assert [model.ref for model in installed()] == [f"someone/tiny@{COMMIT}"]
+
+
+def test_a_branch_that_is_a_pipe_is_not_waited_for() -> None:
+    main = in_hub("someone/tiny").parents[1] / "refs" / "main"
+    main.unlink()
+    os.mkfifo(main)
     assert [model.ref for model in installed()] == [f"someone/tiny@{COMMIT}"]
 
 

@@ -2,50 +2,39 @@
 
 from __future__ import annotations
 
-import codecs
 import os
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from pathlib import Path
 
-from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
 from textual.app import App
-from textual.drivers import linux_driver
 from textual.filter import LineFilter
-from textual.keys import Keys
 
 from app.desk import clipboard
 from app.display import neutralise
 from app.settings.settings import THEMES
 from app.tui.harmless import HARMLESS
-from app.tui.terminal import attention, themes
+from app.tui.terminal import attention, inside, themes
 from models import locations
 
 LONGEST = 300  # characters of a hint
-
-# Alt+Enter, and Shift+Enter as many set their terminal up: Textual takes these for a plain Enter.
-assert isinstance(ANSI_SEQUENCES_KEYS, dict)
-ANSI_SEQUENCES_KEYS.update(dict.fromkeys(("\x1b\r", "\x1b\n"), (Keys.ControlJ,)))
-
-
-def _patient_decoder(encoding: str) -> Callable[[], codecs.IncrementalDecoder]:
-    return partial(codecs.getincrementaldecoder(encoding), "replace")
-
-
-# A key or a paste that is no UTF-8 would end the thread that reads them, and with it the program.
-vars(linux_driver)["getincrementaldecoder"] = _patient_decoder
 
 
 class TerminalApp(App[int]):
     """An app in one of our themes."""
 
     def __init__(self) -> None:
+        self._amiss = inside.amend()
         self._plain = os.environ.get("NO_COLOR") is not None
         # Without colour, Textual draws in the terminal's own two; otherwise in shades of grey.
         super().__init__(ansi_color=True if self._plain else None)
         for name in THEMES:
             self.register_theme(themes.theme(name))
         self.theme = "terminal" if self._plain else themes.DEFAULT
+
+    def on_ready(self) -> None:
+        """Tell what does not work here."""
+        if self._amiss:
+            self.hint(self._amiss)
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Textual's, after those that let nothing harmful pass and draw in the theme's colours."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import os
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 from app.cli import _parser, _split
+from app.desk.handover import Handover
 from app.desk.handover import bench as handover
 from app.settings import config
 from app.settings.options import Option
@@ -16,15 +18,16 @@ from app.settings.settings import Settings
 from app.subcommands import bench
 
 
-def read_back(argv: tuple[str, ...]) -> tuple[argparse.Namespace, Settings]:
-    """What `specchat` makes of the arguments."""
-    command, rest = _split(list(argv))
+def read_back(made: Handover) -> tuple[argparse.Namespace, Settings]:
+    """What `specchat` makes of the arguments and the environment."""
+    start = made.argv.index("bench")
+    command, rest = _split(list(made.argv[start:]))
     assert command == "bench"
     given: list[tuple[Option, str]] = []
     parser = _parser("specchat bench", "", given)
     bench.arguments(parser)
     args = parser.parse_args(rest)
-    return args, config.read(given)
+    return args, config.read(given, {**os.environ, **made.environ})
 
 
 def test_it_is_this_python_and_the_quick_sweep_of_the_pair() -> None:
@@ -49,14 +52,14 @@ def test_every_setting_that_a_sweep_uses_comes_over(monkeypatch: Any) -> None:
         seed_exact=True, exactness="strict", logit_bias=((42, -5.0), (7, 1.5)), system="Be -- brief.",
     )  # fmt: skip
     monkeypatch.setenv("SPECCHAT_TOP_K", "50")
-    args, read = read_back(handover(settings).argv[4:])
+    args, read = read_back(handover(settings))
     assert args.quick
     assert read == settings, "flags overrule the environment"
 
 
 def test_what_is_of_a_chat_alone_does_not(monkeypatch: Any) -> None:
     settings = Settings(k=3, max_tokens=9, stop=("x",), details=True, context_full="drop", paranoid=True)
-    _, read = read_back(handover(settings).argv[4:])
+    _, read = read_back(handover(settings))
     assert read == Settings()
 
 
@@ -65,14 +68,26 @@ def test_without_a_source_lookup_is_swept() -> None:
 
 
 def test_it_says_that_the_model_is_let_go_first_and_how_large_it_is() -> None:
-    assert handover(Settings(), held=2_340_000_000).sentence.startswith("The model (2.3 GB) is let go first")
+    said = handover(Settings(), 2_340_000_000).sentence
+    assert said.startswith("The model (2.3 GB of weights) is let go first")
     assert handover(Settings()).sentence.startswith("The model is let go first")
 
 
-def test_a_package_of_the_same_name_where_the_person_is_is_not_run(tmp_path: Path) -> None:
-    (tmp_path / "app").mkdir()
-    for name in ("__init__", "__main__"):
-        (tmp_path / "app" / f"{name}.py").write_text("print('theirs')", encoding="utf-8")
-    argv = handover(Settings()).argv
-    done = subprocess.run([*argv, "--help"], cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.stdout.startswith("usage: specchat bench"), done.stderr
+def test_what_a_person_wrote_is_in_no_arguments_that_every_user_can_read(monkeypatch: Any) -> None:
+    monkeypatch.setenv("SPECCHAT_SYSTEM", "Of the shell.")
+    made = handover(Settings(system="I am ill.", stop=("my name",)))
+    assert not [word for word in made.argv if "ill" in word or "my name" in word]
+    assert read_back(made)[1].system == "I am ill."
+    assert read_back(handover(Settings(system="")))[1].system == "", "an empty one overrules, too"
+
+
+def test_how_it_ended_is_a_sentence_also_where_it_never_began() -> None:
+    python = ("import os, sys; sys.exit(os.environ.get('SPECCHAT_SYSTEM') != 'x')",)
+    ran = [
+        Handover((sys.executable, "-c", *python), "", "", environ).run()
+        for environ in ({"SPECCHAT_SYSTEM": "x"}, {"SPECCHAT_SYSTEM": "y"})
+    ]
+    assert ran == ["It is done.", "It ended with code 1."]
+    assert (
+        Handover(("/nowhere/python",), "", "").run() == "It could not be started: No such file or directory."
+    )

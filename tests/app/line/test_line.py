@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from screenplay import PAYING, Scripted, rounds, speculative
+from tiny import save_tiny, tiny_config, tiny_loaded
 
 from app.assistant.assistant import Assistant
 from app.chats.store import Store
@@ -184,11 +185,11 @@ def test_a_benchmark_has_the_machine_for_itself_and_the_chat_goes_on(
     assistant = Scripted([rounds("A"), rounds("B")])
     held = []
 
-    def call(argv: tuple[str, ...]) -> int:
+    def call(argv: tuple[str, ...], env: dict[str, str]) -> int:
         held.append((argv[4:6], assistant.closed))
         return 0
 
-    monkeypatch.setattr("app.line.calls.subprocess.call", call)
+    monkeypatch.setattr("app.desk.handover.subprocess.call", call)
     done = talk(assistant, "1", "/bench", "2")
     assert held == [(("bench", "--quick"), 1)]
     assert "$ specchat bench --quick" in done.out
@@ -231,12 +232,18 @@ def test_without_a_model_every_question_is_refused_and_the_code_says_so(talk: An
 
 
 def test_models_are_listed_with_what_to_write_for_them(talk: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.line.calls.Stock", lambda: Stock(memory=64 << 30))
+    monkeypatch.setattr("app.line.calls.Stock", lambda named: Stock(named, memory=64 << 30))
     said = talk(Scripted(), "/model").out.splitlines()
     assert said[1:3] == ["In use: builtin, draft auto.", "On this machine:"]
     assert any(line.startswith("builtin: ") for line in said)
     assert "To download, for 68.7 GB of memory:" in said
     assert any(" to download. " in line and "Write /model " in line for line in said)
+
+
+def test_a_model_in_a_folder_of_the_persons_own_is_listed_too(talk: Any, tmp_path: Path) -> None:
+    folder = str(save_tiny(tmp_path / "mine", tiny_loaded(), tiny_config()))
+    said = talk(Scripted(), "/model", options=("--model", folder)).out.splitlines()
+    assert any(line.startswith(f"{folder}: ") for line in said)
 
 
 def test_a_dumb_terminal_gets_lines_and_is_told(

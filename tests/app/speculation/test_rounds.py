@@ -96,16 +96,10 @@ def test_a_draft_that_strict_exactness_decides_again_is_not_called_rejected() ->
     assert "too near to tell, so a plain step decided" in again.words
 
 
-def test_a_character_of_an_answer_leads_to_its_round() -> None:
-    made = log(plain("The quick"), plain(" brown"), SPECULATIVE, plain("!"))
-    made.begin()
-    made.add(plain("Other"))
-    text = "The quick brown fox over!"
-    assert [made.find(1, text.index(word)) for word in ("The", "brown", "fox", "over", "!")] == [
-        0,
-        0,
-        1,
-        1,
-        2,
-    ]
-    assert (made.find(2, 0), made.find(2, 5), made.find(3, 0)) == (3, None, None)
+def test_an_answer_leads_to_its_first_round_with_drafts_or_else_to_its_plain_steps() -> None:
+    made = RoundLog()
+    for message_id, rounds in ((7, (plain("The"), SPECULATIVE)), (8, (plain("x"),)), (7, (SPECULATIVE,))):
+        made.begin(message_id)
+        for each in rounds:
+            made.add(each)
+    assert [made.first(message_id) for message_id in (7, 8, 9)] == [1, 2, None]

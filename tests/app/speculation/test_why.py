@@ -11,7 +11,7 @@ from app.speculation.why import why
 from app.thread.events import Snapshot
 from mlx_spec.policy.auto import AutoK
 from mlx_spec.policy.controller import FixedK, Off
-from mlx_spec.verdict.diagnose import Diagnosis
+from mlx_spec.verdict.diagnose import Diagnosis, Verdict
 
 SNAPSHOT = Snapshot(
     0, 9.6, 0.7, 2.4, 0.4, 300, 64, "parked", "self", hazards=(0.81, 0.5, None), tested=(40, 32, 0)
@@ -69,6 +69,36 @@ def test_what_is_not_known_is_not_said() -> None:
     assert "What rounds cost is not measured yet" in told
     assert "Predicted" not in told
     assert "None" not in told
+
+
+def with_lifts(predicted: float | None, **lifts: float) -> str:
+    """The last paragraph where that is predicted."""
+    known = {"predicted": predicted, "k": 1, "round_tokens": 1.5, "round_cost": 2.0, "lifts": lifts}
+    verdict = Verdict("parked", "verification", "It is parked.", known, "parked")
+    return why(replace(SNAPSHOT, verdict=verdict)).split("\n\n")[-1]
+
+
+def test_only_what_lifts_it_above_plain_decoding_and_above_itself_would_change_it() -> None:
+    told = with_lifts(0.57, verification=1.82, draft=0.56, acceptance=1.31, overhead=1.004)
+    assert told.split("\n") == [
+        "What would change it, by prediction:",
+        "- 1.82x if verifying more rows cost no more than one",
+        "- 1.31x if every draft were accepted",
+    ]
+    assert with_lifts(1.5, verification=1.82, draft=1.45).count("\n") == 1
+    assert with_lifts(None, acceptance=1.31).endswith("1.31x if every draft were accepted")
+
+
+def test_where_nothing_alone_would_change_it_that_is_said() -> None:
+    assert with_lifts(0.57, verification=0.82, draft=0.56, overhead=0.9).startswith("Nothing alone would")
+    assert "would" not in with_lifts(1.5, verification=1.5)
+
+
+def test_no_number_is_made_up_for_a_shorter_conversation() -> None:
+    assert with_lifts(0.9, context=1.85, draft=1.2).split("\n")[1:] == [
+        "- above 1x at the start of a conversation",
+        "- 1.20x if drafting cost nothing",
+    ]
 
 
 def test_off_says_who_wants_it_so() -> None:

@@ -117,13 +117,13 @@ async def test_a_benchmark_gets_terminal_and_memory_and_the_chat_comes_back(
     async with chat(assistant) as driver:
         ran: list[tuple[str, ...]] = []
 
-        def run(argv: tuple[str, ...]) -> int:
+        def run(argv: tuple[str, ...], env: dict[str, str]) -> int:
             assert assistant.closed == 1, "two models at once would need the memory twice"
             ran.append(argv)
             return 0
 
         monkeypatch.setattr(driver.app, "suspend", nullcontext)
-        monkeypatch.setattr("app.tui.away.subprocess.call", run)
+        monkeypatch.setattr("app.desk.handover.subprocess.call", run)
         monkeypatch.setattr("sys.stdin", io.StringIO("\n"))
         await driver.ask("first")
         await driver.see("One.", "○ ready")
@@ -147,3 +147,22 @@ async def test_what_was_being_written_when_the_palette_writes_can_be_recalled() 
             if driver.prompt.text == "Alpha":  # of the edit that was left
                 await driver.pilot.press("up")
             assert driver.prompt.text == "a draft"
+
+
+async def test_a_benchmark_that_cannot_be_started_leaves_the_chat_its_model(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assistant = Scripted([rounds("One.")])
+
+    def refuse(argv: tuple[str, ...], env: dict[str, str]) -> int:
+        raise OSError(12, "Cannot allocate memory")
+
+    async with chat(assistant) as driver:
+        monkeypatch.setattr(driver.app, "suspend", nullcontext)
+        monkeypatch.setattr("app.desk.handover.subprocess.call", refuse)
+        monkeypatch.setattr("sys.stdin", io.StringIO("\n"))
+        await driver.see("○ ready")
+        await driver.ask("/bench")
+        await driver.until(lambda: assistant.closed == 1)
+        await driver.ask("first")
+        await driver.see("One.", "○ ready")

@@ -38,3 +38,14 @@ async def test_a_key_leads_back_to_the_end() -> None:
         await driver.pilot.press("ctrl+end")
         await driver.until(lambda: driver.transcript.following)
         assert "▼ end" not in driver.screen
+
+
+async def test_the_inspector_begins_at_the_answer_stepped_to() -> None:
+    async with chat(Scripted([rounds("One."), rounds("Two."), rounds("Three.")])) as driver:
+        for question, seen in (("first", "One."), ("second", "Two."), ("third", "Three.")):
+            await driver.ask(question)
+            await driver.see(seen, "○ ready")
+        await driver.pilot.press("f6")
+        await driver.see("Answer 3, step 1")
+        await driver.pilot.press("escape", "alt+up", "alt+up", "alt+up", "f6")
+        await driver.see("Answer 2, step 1")

@@ -13,6 +13,7 @@ from app.tui.prompt.completion import at
 from app.tui.prompt.pastes import Pastes
 from app.tui.prompt.prompt import NEWLINE, Prompt
 from app.tui.prompt.recall import Recall
+from app.tui.terminal import inside
 
 LONG = "\n".join(f"line {n}" for n in range(312))
 CHIP = "[pasted 312 lines]"
@@ -335,6 +336,7 @@ async def test_undo_of_a_long_text_that_was_typed_in_one_go() -> None:
 
 @pytest.mark.parametrize("sent", ["\n", "\x1b\r", "\x1b\n", "\x1b[13;2u", "\x1b[13;3u", "\x1b[27;2;13~"])
 def test_a_new_line_is_heard_however_a_terminal_sends_it(sent: str) -> None:
+    assert inside.amend() == ""
     (key,) = XTermParser().feed(sent)
     assert isinstance(key, events.Key)
     assert key.key in NEWLINE

@@ -278,6 +278,3 @@ async def test_names_out_of_files_are_no_control_codes(stock: Stock) -> None:
     async with showing() as person:
         await person.open(models(stock))
         await shows(person, "evil␛[31m[bold]")
-
-
-# The first start
