@@ -12,7 +12,7 @@ chat: setup
 	@$(BIN)/specchat $(ARGS)
 
 test: setup
-	$(BIN)/python -m pytest -m "not slow" $(ARGS)
+	$(BIN)/python -m pytest -m "not slow" -n auto --maxprocesses 4 --dist loadfile $(ARGS)
 
 # Exit code 5 says that no test is marked slow.
 test-slow: setup
