@@ -1,7 +1,8 @@
 """Writes chats down while they happen, on a thread of its own: whoever talks never waits for a disk.
 
 What cannot be written now stays in order in memory and is tried again; the person is told once, and once
-more when all of it is on disk.
+more when all of it is on disk. What can never be written, since its chat is no longer there, is told at each
+question and at the end.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from app.chats.columns import one_line
-from app.chats.errors import StoreError, StoreUnavailable
+from app.chats.errors import NoSuchChat, StoreError, StoreUnavailable
 from app.chats.records import ChatInfo, ChatMessage, MessageState
 from app.chats.store import Store, new_chat_id
 from app.errors import sentence
@@ -24,6 +25,10 @@ from app.files.records import Span
 
 INTERVAL = 0.5  # seconds between two writes of an answer that streams
 RETRY = 5.0  # seconds until what failed is tried again
+GONE = (
+    "The chat is no longer in the store: what is said in it is kept in memory alone. "
+    "Copy what you need, or begin another chat."
+)
 
 Job = Callable[[Store], object]
 
@@ -59,6 +64,7 @@ class Recorder:
         self._store: Store | None = None
         self._trouble = ""
         self._refused: set[str] = set()
+        self._lost = ""
         self._thread = threading.Thread(target=self._run, name="recorder", daemon=True)
         self._thread.start()
 
@@ -71,6 +77,8 @@ class Recorder:
 
     def add(self, chat_id: str, message: ChatMessage) -> None:
         """A new message; its id is from `new_message_id`. An answer begins as "streaming"."""
+        if message.role == "user":
+            self._refused.clear()  # whoever goes on is told again
         self.run(
             partial(
                 Store.add,
@@ -149,7 +157,7 @@ class Recorder:
         self._thread.join(timeout)
         if self._jobs or self._answers:
             return f"The last changes to your chats are lost. {self._trouble}".strip()
-        return None
+        return f"Not all of your chats is kept. {self._lost}" if self._lost else None
 
     def _run(self) -> None:
         while (job := self._next()) is not None:
@@ -191,11 +199,17 @@ class Recorder:
         except StoreUnavailable as error:
             self._shut()
             return self._failed(error)
+        except NoSuchChat:
+            self._lose(GONE)
         except Exception as error:  # noqa: BLE001  one job must not end the recording of all others
-            if (said := sentence(error)) not in self._refused:
-                self._refused.add(said)
-                self._say(said)
+            self._lose(sentence(error))
         return True
+
+    def _lose(self, said: str) -> None:
+        self._lost = said
+        if said not in self._refused:
+            self._refused.add(said)
+            self._say(said)
 
     def _failed(self, error: StoreError) -> bool:
         if not self._trouble:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -51,18 +50,7 @@ class Shelf:
     def add(self, message: ChatMessage) -> None:
         """Keep a new message of the open chat, which comes back if it was deleted elsewhere meanwhile."""
         assert self.chat is not None
-        add = partial(
-            Store.add,
-            chat_id=self.chat.id,
-            parent=message.parent,
-            role=message.role,
-            text=message.text,
-            state=message.state,
-            attachments=message.attachments,
-            message_id=message.id,
-            created=message.created,
-        )
-        self._recorder.run(add)
+        self._recorder.add(self.chat.id, message)
         self._change(Store.restore)
 
     def progress(self, answer: ChatMessage) -> None:
@@ -106,7 +94,13 @@ class Shelf:
             self._change(Store.set_head, head)
 
     def rename(self, title: str) -> None:
-        """Give the open chat a title."""
+        """Give the open chat a title.
+
+        Raises:
+            NoSuchChat: it was removed for good elsewhere.
+        """
+        if not self._recorder.troubled and self._recorder.flush():
+            self.info(self.open_id())
         self._change(Store.rename, title)
 
     def pin(self) -> bool:

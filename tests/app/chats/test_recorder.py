@@ -13,8 +13,9 @@ import pytest
 from kept import begin
 
 from app.chats.errors import StoreUnavailable
-from app.chats.recorder import Recorder
-from app.chats.store import Store
+from app.chats.recorder import GONE, Recorder
+from app.chats.records import ChatMessage
+from app.chats.store import Store, new_message_id
 
 
 class Disk:
@@ -169,6 +170,24 @@ def test_what_can_never_be_written_is_told_and_holds_nothing_up(
     assert len(said) == 1
     assert "no longer in the store" in said[0]
     assert [each.id for each in kept.chats()] == [other.id]
+
+
+def test_who_goes_on_in_a_chat_that_was_removed_elsewhere_is_told_at_each_question_and_at_the_end(
+    path: Path, said: list[str], kept: Store
+) -> None:
+    recorder = Recorder(path, said.append)
+    chat, _ = stream(recorder)
+    assert recorder.flush()
+    kept.purge(chat)
+    for number in (1, 2):
+        question = ChatMessage(new_message_id(), None, "user", "Still there?")
+        recorder.add(chat, question)
+        recorder.add(chat, ChatMessage(new_message_id(), question.id, "assistant", "", "streaming"))
+        assert recorder.flush()
+        assert said == [GONE] * number
+    lost = recorder.close()
+    assert lost is not None
+    assert lost.endswith(GONE)
 
 
 def test_an_answer_that_is_withdrawn_is_not_written_any_more(

@@ -14,7 +14,7 @@ import pytest
 from kept import Clock
 
 from app.chats import database, migrations
-from app.chats.errors import StoreError, StoreUnavailable, explained
+from app.chats.errors import NoSuchChat, StoreError, StoreUnavailable, explained
 from app.chats.recorder import Recorder
 from app.chats.store import KEPT_DAYS, Store
 from app.desk.shelf import Shelf
@@ -179,6 +179,17 @@ def test_the_screen_does_not_wait_for_a_disk_that_fails(
     assert shelf.reading.chats() == []
     assert "kept in memory alone" in shelf.news[0]
     shelf.close()
+
+
+def test_a_chat_that_was_removed_elsewhere_takes_no_other_title(store: Store, path: Path) -> None:
+    shelf = Shelf(path)
+    shelf.begin("Why?", "builtin", "lookup")
+    shelf.rename("Because")
+    assert [chat.title for chat in shelf.reading.chats()] == ["Because"]
+    store.purge(shelf.open_id())
+    with pytest.raises(NoSuchChat):
+        shelf.rename("Therefore")
+    assert shelf.close() is None  # nothing that was said is lost
 
 
 def test_a_failure_that_ends_a_reading_is_the_one_that_is_told(store: Store) -> None:
