@@ -74,6 +74,15 @@ def reading(connection: sqlite3.Connection) -> Iterator[None]:
             connection.execute("ROLLBACK")
 
 
+def identity(path: Path) -> tuple[int, int] | None:
+    """What tells the file at `path` from any other; None if there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
 def settle(connection: sqlite3.Connection) -> None:
     """Empty the log into the file as far as other readers let it, so that nothing removed is left there."""
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()

@@ -27,6 +27,12 @@ class Reader:
         self.path = path
         self._db = connection
         self._lease = Lease(path)
+        self._file = database.identity(path)
+
+    @property
+    def in_place(self) -> bool:
+        """The file that was opened is still at its path; if it is not, nobody will find what is written."""
+        return database.identity(self.path) == self._file
 
     def chats(self, *, deleted: bool = False) -> list[ChatInfo]:
         """The chats, pinned ones first, then the latest first; those deleted instead if `deleted`."""

@@ -25,6 +25,10 @@ from app.files.records import Span
 
 INTERVAL = 0.5  # seconds between two writes of an answer that streams
 RETRY = 5.0  # seconds until what failed is tried again
+MOVED = (
+    "was moved or deleted while specchat was using it: what was said so far is not kept there. "
+    "Copy what you need."
+)
 GONE = (
     "The chat is no longer in the store: what is said in it is kept in memory alone. "
     "Copy what you need, or begin another chat."
@@ -78,7 +82,7 @@ class Recorder:
     def add(self, chat_id: str, message: ChatMessage) -> None:
         """A new message; its id is from `new_message_id`. An answer begins as "streaming"."""
         if message.role == "user":
-            self._refused.clear()  # whoever goes on is told again
+            self._refused.discard(GONE)  # whoever goes on is told again
         self.run(
             partial(
                 Store.add,
@@ -171,6 +175,7 @@ class Recorder:
             else:
                 with self._changed:
                     self._changed.wait_for(lambda: self._closing, self._retry)
+        self._look()
         self._shut()
 
     def _next(self) -> Job | None:
@@ -189,6 +194,7 @@ class Recorder:
 
     def _did(self, job: Job) -> bool:
         """Whether the job is dealt with: done, or such that it will never be."""
+        self._look()
         try:
             if self._store is None:
                 self._store = self._open(self._path)
@@ -204,6 +210,13 @@ class Recorder:
         except Exception as error:  # noqa: BLE001  one job must not end the recording of all others
             self._lose(sentence(error))
         return True
+
+    def _look(self) -> None:
+        """Let go of a store that is not at its path any more; it is made anew there when it is needed."""
+        if self._store is not None and not self._store.in_place:
+            self._shut()
+            self._lose(f"{self._path} {MOVED}")
+            self._refused.add(GONE)  # of the chats that were in it
 
     def _lose(self, said: str) -> None:
         self._lost = said

@@ -148,6 +148,9 @@ class Shelf:
         """
         if not self._recorder.troubled:  # the screen stands still meanwhile
             self._recorder.flush()
+        if self._store is not None and not self._store.in_place:
+            self._store.close()
+            self._store = None
         if self._store is None:
             self._store = Store.open(self.path, patience=PATIENCE)
         return self._store

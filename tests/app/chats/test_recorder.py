@@ -190,6 +190,44 @@ def test_who_goes_on_in_a_chat_that_was_removed_elsewhere_is_told_at_each_questi
     assert lost.endswith(GONE)
 
 
+@pytest.mark.parametrize("folder", [False, True])
+def test_a_store_that_is_moved_away_is_noticed_once_and_another_is_made(
+    path: Path, said: list[str], folder: bool
+) -> None:
+    recorder = Recorder(path, said.append)
+    chat, answer = stream(recorder)
+    assert recorder.flush()
+    moved = path.parent if folder else path
+    elsewhere = moved.rename(moved.with_name("elsewhere"))
+    for text in ("So", "So far"):
+        recorder.progress(answer, text, [("plain", text)])
+        assert recorder.flush()
+    assert len(said) == 1
+    assert said[0].startswith(f"{path} was moved or deleted")
+    recorder.add(chat, ChatMessage(new_message_id(), answer, "user", "And now?"))
+    assert recorder.flush()
+    assert said[1:] == [GONE]
+    begin(recorder, "Another")
+    assert recorder.close() is not None
+    store = Store.open(path)
+    assert [each.title for each in store.chats()] == ["Another"]
+    store.close()
+    if folder:  # and so the log with it
+        store = Store.open(elsewhere / path.name)
+        assert store.info(chat).messages == 2
+        store.close()
+
+
+def test_a_store_that_is_deleted_after_the_last_word_is_noticed_at_the_end(
+    path: Path, said: list[str]
+) -> None:
+    recorder = Recorder(path, said.append)
+    stream(recorder)
+    assert recorder.flush()
+    path.unlink()
+    assert "moved or deleted" in (recorder.close() or "")
+
+
 def test_an_answer_that_is_withdrawn_is_not_written_any_more(
     path: Path, said: list[str], kept: Store
 ) -> None:
