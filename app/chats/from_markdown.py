@@ -17,6 +17,7 @@ from app.chats.records import ChatInfo, ChatMessage, MessageState, Role
 _MARK = re.compile(rf"<!-- {FORMAT} (\d+) ([0-9a-f]+) -->")
 _TITLE = re.compile(r"# +(.+)")
 _HEADING = re.compile(r"(?:#{1,6} +|\*\*)([A-Za-z]+) *:?(?:\*\*:?)? *")
+_WIDEST = 100  # characters of a heading that names a side
 _SPEAKERS: dict[str, Role] = {name.lower(): role for role, name in ROLES.items()}
 _SPEAKERS |= dict.fromkeys(("user", "me", "human"), "user")
 _SPEAKERS |= dict.fromkeys(("ai", "bot"), "assistant")
@@ -41,7 +42,7 @@ def of_markdown(text: str, now: float) -> Imported:
     elif int(mark[1]) > VERSION:
         raise ValueError(f"a newer specchat wrote it (version {mark[1]}; this one knows {VERSION})")
     else:
-        said = _by_comments(text, mark[2])
+        said = _by_comments(lines, mark[2])
     if not said:
         raise ValueError('no heading such as "## You" says who speaks')
     title = next((found[1] for line in lines[:1] if (found := _TITLE.fullmatch(line))), "")
@@ -57,11 +58,22 @@ def _pieces(role: Role, text: str) -> tuple[tuple[str, str], ...]:
     return (("plain", text),) if role == "assistant" and text else ()
 
 
-def _by_comments(text: str, mark: str) -> list[Said]:
+def _by_comments(lines: list[str], mark: str) -> list[Said]:
     """What stands between the comments with our mark, which no text has."""
     roles, states = "|".join(ROLES), "|".join(get_args(MessageState))
-    between = re.compile(rf"^<!-- {mark} ({roles}) ({states}) -->\n(.*?)\n<!-- {mark} end -->$", re.M | re.S)
-    said: list[Any] = between.findall(text)
+    begins = re.compile(rf"<!-- {mark} ({roles}) ({states}) -->")
+    ends = f"<!-- {mark} end -->"
+    said: list[Said] = []
+    begun: tuple[Any, int] | None = None
+    for number, line in enumerate(lines):
+        if begun is None:
+            found = begins.fullmatch(line)
+            begun = (found, number + 1) if found else None
+        elif line == ends:
+            said.append((begun[0][1], begun[0][2], "\n".join(lines[begun[1] : number])))
+            begun = None
+    if begun is not None:
+        raise ValueError(f"what line {begun[1]} begins has no end")
     return said
 
 
@@ -70,7 +82,7 @@ def _by_headings(lines: list[str]) -> list[Said]:
     said: list[tuple[Role, list[str]]] = []
     fences = Fences()
     for line in lines:
-        heading = None if fences.open else _HEADING.fullmatch(line)
+        heading = None if fences.open or len(line) > _WIDEST else _HEADING.fullmatch(line)
         if heading and (role := _SPEAKERS.get(heading[1].lower())):
             said.append((role, []))
             continue

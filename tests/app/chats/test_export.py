@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -318,6 +319,25 @@ def test_windows_line_ends_of_an_editor_do_no_harm() -> None:
     exported = as_markdown(CHAT, as_chain(["one\ntwo", "three"]), None)
     found = read(b"\xef\xbb\xbf" + exported.replace("\n", "\r\n").encode(), "x", 0.0)
     assert [message.text for message in found.messages] == ["one\ntwo", "three"]
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        "<!-- specchat chat 1 ab -->\n" + "<!-- ab user done -->\n" * 100_000,
+        "## You\n\nWhy?\n\n## You" + " " * 100_000 + "x\n",
+    ],
+    ids=["begins that never end", "a heading that is none"],
+)
+def test_markdown_of_any_kind_is_read_in_one_go(hostile: str) -> None:
+    with suppress(ImportFailed):
+        read(hostile.encode(), "hostile.md", 0.0)
+
+
+def test_markdown_that_was_cut_off_is_refused() -> None:
+    whole = as_markdown(CHAT, [asked("Why?"), answer("So.")], None)
+    with pytest.raises(ImportFailed, match="what line 13 begins has no end"):
+        read(whole[: whole.rindex("<!--")].encode(), "chat.md", 0.0)
 
 
 def test_other_markdown_is_read_by_its_headings() -> None:
