@@ -42,16 +42,16 @@ def of_markdown(text: str, now: float) -> Imported:
     elif int(mark[1]) > VERSION:
         raise ValueError(f"a newer specchat wrote it (version {mark[1]}; this one knows {VERSION})")
     else:
-        said = _by_comments(lines, mark[2])
-    if not said:
-        raise ValueError('no heading such as "## You" says who speaks')
+        said = _by_comments(lines, mark[2]) or _by_headings(lines)  # the mark may be a quotation
+    if not said and mark is None:
+        raise ValueError('nobody says anything under a heading such as "## You"')
     title = next((found[1] for line in lines[:1] if (found := _TITLE.fullmatch(line))), "")
     messages = [
         ChatMessage(number, number - 1 or None, role, words, state, now, pieces=_pieces(role, words))
         for number, (role, state, words) in enumerate(said, start=1)
     ]
     chat = ChatInfo("", title, now, now, messages=len(messages))
-    return Imported(chat, messages, messages[-1].id)
+    return Imported(chat, messages, len(messages) or None)
 
 
 def _pieces(role: Role, text: str) -> tuple[tuple[str, str], ...]:
@@ -89,4 +89,7 @@ def _by_headings(lines: list[str]) -> list[Said]:
         fences.read(line)
         if said:
             said[-1][1].append(line)
-    return [(role, "done", "\n".join(text).strip()) for role, text in said]
+    found: list[Said] = [(role, "done", "\n".join(text).strip()) for role, text in said]
+    if found and not found[-1][2]:  # where the person would have gone on
+        found.pop()
+    return found

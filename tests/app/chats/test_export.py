@@ -355,6 +355,18 @@ def test_other_markdown_is_read_by_its_headings() -> None:
     assert [m.parent for m in found.messages] == [None, 1, 2]
 
 
+def test_other_markdown_may_quote_our_mark_and_end_with_a_heading() -> None:
+    other = "<!-- specchat chat 1 ab12 -->\n\n## Me\n\nWhat is this?\n\n## Bot\n\nA mark.\n\n## Me\n\n"
+    found = read(other.encode(), "x", 0.0)
+    assert [(m.role, m.text) for m in found.messages] == [("user", "What is this?"), ("assistant", "A mark.")]
+
+
+@pytest.mark.parametrize("export", [as_markdown, lambda *chat: dump(as_object(*chat))])
+def test_an_empty_chat_comes_back(export: Any) -> None:
+    found = read(export(CHAT, [], None).encode(), "x", 0.0)
+    assert (found.chat.title, found.messages, found.head) == (CHAT.title, [], None)
+
+
 # What a model may say (case c24)
 
 EVIL = "\x1b[2J\x1b]52;c;ZXZpbA==\x07 [bold]x[/bold] \x9b31m \x7f\r\x00"
