@@ -73,4 +73,5 @@ MIGRATIONS: tuple[Step, ...] = (
         """,
         "CREATE INDEX attachments_by_content ON attachments (content)",
     ),
+    ("ALTER TABLE chats ADD COLUMN expired REAL",),
 )

@@ -22,6 +22,8 @@ from app.chats.records import ChatInfo, ChatMessage, MessageState, Role
 from app.files.records import Attachment, Span
 
 KEPT_DAYS = 30  # a deleted chat can be restored for so long
+DOUBT_DAYS = 7  # and so much longer after a start has found that to be over: the clock may have jumped
+_DAY = 86_400.0  # seconds
 _NEXT_TOUCH = "(SELECT coalesce(max(touched), 0) + 1 FROM chats)"
 _ALPHABET = "23456789abcdefghjkmnpqrstvwxyz"  # of ids: no two that look alike
 
@@ -61,7 +63,7 @@ class Store(Reader):
         try:
             store._lease.sweep()
             with suppress(StoreUnavailable):  # what cannot be written now is removed at another start
-                store._purge("deleted < ?", clock() - KEPT_DAYS * 86_400)
+                store._expire(clock())
         except BaseException:
             store._db.close()
             raise
@@ -226,11 +228,11 @@ class Store(Reader):
     def delete(self, chat_id: str) -> None:
         """Take a chat out of the list; it can be restored for `KEPT_DAYS` days."""
         # Not before its last message: a clock that was wrong must not make it look old.
-        self._set(chat_id, "deleted = max(?, updated)", self._clock())
+        self._set(chat_id, "deleted = max(?, updated), expired = NULL", self._clock())
 
     def restore(self, chat_id: str) -> None:
         """Take back `delete`."""
-        self._set(chat_id, "deleted = NULL")
+        self._set(chat_id, "deleted = NULL, expired = NULL")
 
     def purge(self, chat_id: str) -> None:
         """Remove a chat for good, with the files that no other chat has; no trace stays in the file."""
@@ -288,12 +290,21 @@ class Store(Reader):
             f"UPDATE chats SET updated = ?, touched = {_NEXT_TOUCH} WHERE id = ?", self._clock(), chat_id
         )
 
-    def _purge(self, which: str, value: Any) -> bool:
+    def _expire(self, now: float) -> None:
+        """Remove the chats that were deleted long ago, by two looks at the clock that are days apart."""
+        old = now - KEPT_DAYS * _DAY
+        self._purge("deleted < ? AND expired < ?", old, now - DOUBT_DAYS * _DAY)
+        found = "deleted < ? AND (expired IS NULL OR expired > ?)"
+        if self._read(f"SELECT 1 FROM chats WHERE {found} LIMIT 1", (old, now)):
+            with self._writing():
+                self._db.execute(f"UPDATE chats SET expired = ? WHERE {found}", (now, old, now))
+
+    def _purge(self, which: str, *values: Any) -> bool:
         """Remove chats for good; whether there were any."""
-        if not self._read(f"SELECT 1 FROM chats WHERE {which} LIMIT 1", (value,)):
+        if not self._read(f"SELECT 1 FROM chats WHERE {which} LIMIT 1", values):
             return False
         with self._writing():
-            self._db.execute(f"DELETE FROM chats WHERE {which}", (value,))
+            self._db.execute(f"DELETE FROM chats WHERE {which}", values)
             messages.forget_contents(self._db)
         with explained(self.path):
             database.settle(self._db)

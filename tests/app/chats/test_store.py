@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from kept import Clock, file
 
 from app.chats.errors import NoSuchChat, StoreError
-from app.chats.store import KEPT_DAYS, Store
+from app.chats.store import DOUBT_DAYS, KEPT_DAYS, Store
 from app.files.records import Attachment, Span
 
 DAY = 86_400.0
@@ -101,6 +101,8 @@ def test_a_deleted_chat_can_be_restored_for_thirty_days(store: Store, path: Path
     store.delete(chat.id)
     clock.now += (KEPT_DAYS + 1) * DAY
     Store.open(path, clock=clock).close()
+    clock.now += (DOUBT_DAYS + 1) * DAY
+    Store.open(path, clock=clock).close()
     assert store.chats(deleted=True) == []
     assert b"confidential" not in path.read_bytes()
 
@@ -114,6 +116,30 @@ def test_a_clock_that_was_wrong_at_deletion_does_not_make_a_chat_look_old(
     clock.now = right
     Store.open(path, clock=clock).close()
     assert [each.id for each in store.chats(deleted=True)] == [chat.id]
+
+
+def test_a_clock_that_is_set_right_after_months_removes_nothing_at_once(
+    store: Store, path: Path, clock: Clock
+) -> None:
+    clock.now -= 400 * DAY
+    chat = store.create("Kept")
+    store.delete(chat.id)
+    clock.now += 400 * DAY
+    for days in (0, DOUBT_DAYS - 1):
+        clock.now += days * DAY
+        Store.open(path, clock=clock).close()
+        assert [each.id for each in store.chats(deleted=True)] == [chat.id]
+
+
+def test_a_clock_that_was_ahead_for_a_while_keeps_nothing_for_ever(
+    store: Store, path: Path, clock: Clock
+) -> None:
+    store.delete(store.create("Gone").id)
+    for days in (4000, -4000 + KEPT_DAYS + 1, DOUBT_DAYS + 1):
+        assert len(store.chats(deleted=True)) == 1
+        clock.now += days * DAY
+        Store.open(path, clock=clock).close()
+    assert store.chats(deleted=True) == []
 
 
 def test_a_long_chat_is_removed_without_a_trace(store: Store, path: Path) -> None:
