@@ -58,6 +58,8 @@ def anew(target: Path) -> Iterator[None]:
         StoreError: it is there already, or cannot be written.
     """
     try:
+        if target.is_dir():
+            raise StoreError(f"{target} is a folder.", "Name a new file.")
         if target.exists():
             raise StoreError(f"{target} is there already.", "Name a new file.")
         yield
@@ -77,6 +79,8 @@ def _of_sqlite(error: sqlite3.Error, path: Path) -> StoreError:
     code = getattr(error, "sqlite_errorcode", None)
     if code == sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY:
         return gone()
+    if code == sqlite3.SQLITE_ERROR and str(error).startswith(("no such table", "no such column")):
+        code = sqlite3.SQLITE_CORRUPT  # our tables were there when it was made
     match code and code & 0xFF:  # the rest of a code says which kind of it
         case sqlite3.SQLITE_FULL:
             return _full(path)

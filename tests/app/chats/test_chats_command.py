@@ -150,6 +150,12 @@ def test_a_file_that_cannot_be_written_is_named_as_it_was_typed(
     assert outcome.err == f"specchat: error: {target} cannot be written: {said}. Name another file.\n"
 
 
+@pytest.mark.parametrize("words", [("backup", ""), ("export", "ID", "--out", "")])
+def test_a_folder_is_no_name_of_a_new_file(specchat: Any, rivers: str, words: tuple[str, ...]) -> None:
+    outcome = specchat("chats", *(rivers if word == "ID" else word for word in words))
+    assert (outcome.code, outcome.err) == (1, "specchat: error: . is a folder. Name a new file.\n")
+
+
 def test_a_backup_can_take_the_place_of_the_store(specchat: Any, rivers: str, store: Store) -> None:
     shown = specchat("chats", "show", rivers).out
     target = chats_file().parents[1] / "backup.db"

@@ -74,8 +74,15 @@ def test_a_damaged_store_says_what_to_do(store: Store, path: Path, talk: Callabl
         Store.open(path).messages(chat.id)
 
 
+def test_a_store_without_its_tables_is_damaged(store: Store, path: Path) -> None:
+    store._db.execute("PRAGMA foreign_keys = OFF")
+    store._db.execute("DROP TABLE chats")
+    with pytest.raises(StoreError, match=r"damaged .*no such table.*backup"):
+        store.chats()
+
+
 def test_a_folder_in_place_of_the_file_or_a_file_in_place_of_the_folder(tmp_path: Path) -> None:
-    with pytest.raises(StoreUnavailable, match="Is a directory"):
+    with pytest.raises(StoreError, match=r"is a folder and no chat store\. Move it away"):
         Store.open(tmp_path)
     (tmp_path / "taken").write_text("")
     with pytest.raises(StoreUnavailable, match="SPECCHAT_HOME"):
