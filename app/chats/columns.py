@@ -27,7 +27,7 @@ def storable(text: str) -> str:
 
 def one_line(text: str, most: int = 200) -> str:
     """A title of a text: its first `most` characters, on one line."""
-    return storable(" ".join(text[: 4 * most].split())[:most].rstrip())
+    return storable(" ".join(text.lstrip()[: 4 * most].split())[:most].rstrip())
 
 
 def of_pieces(pieces: Iterable[tuple[str, str]]) -> str:

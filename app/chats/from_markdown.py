@@ -60,8 +60,8 @@ def _pieces(role: Role, text: str) -> tuple[tuple[str, str], ...]:
 
 def _by_comments(lines: list[str], mark: str) -> list[Said]:
     """What stands between the comments with our mark, which no text has."""
-    roles, states = "|".join(ROLES), "|".join(get_args(MessageState))
-    begins = re.compile(rf"<!-- {mark} ({roles}) ({states}) -->")
+    states = "|".join(get_args(MessageState))
+    begins = re.compile(rf"<!-- {mark} (?:(user) (done)|(assistant) ({states})) -->")
     ends = f"<!-- {mark} end -->"
     said: list[Said] = []
     begun: tuple[Any, int] | None = None
@@ -70,7 +70,8 @@ def _by_comments(lines: list[str], mark: str) -> list[Said]:
             found = begins.fullmatch(line)
             begun = (found, number + 1) if found else None
         elif line == ends:
-            said.append((begun[0][1], begun[0][2], "\n".join(lines[begun[1] : number])))
+            role, state = filter(None, begun[0].groups())
+            said.append((role, state, "\n".join(lines[begun[1] : number])))
             begun = None
     if begun is not None:
         raise ValueError(f"what line {begun[1]} begins has no end")

@@ -31,7 +31,8 @@ def of_object(data: dict[str, Any]) -> Imported:
     """
     if data.get("format") != FORMAT:
         raise ValueError(f'it does not say "format": "{FORMAT}"')
-    version = _get(data, "version", int)
+    if (version := _get(data, "version", int)) < 1:
+        raise ValueError('"version" is none that there was')
     if version > VERSION:
         raise ValueError(f"a newer specchat wrote it (version {version}; this one knows {VERSION})")
     entries = _get(data, "files", list)
@@ -79,8 +80,10 @@ def _file(entry: dict[str, Any]) -> Attachment:
 def _message(entry: dict[str, Any], number: int, files: list[Attachment]) -> ChatMessage:
     role = _one_of(entry, "role", get_args(Role))
     state = _one_of(entry, "state", get_args(MessageState))
-    if entry.get("id") != number:
+    if _get(entry, "id", int) != number:
         raise ValueError(f'"id" is not {number}')
+    if role == "user" and state != "done":
+        raise ValueError('"state" of a question is always done')
     text = _get(entry, "text", str)
     pieces = tuple(
         _place("a piece", _piece, {"piece": piece}) for piece in _get(entry, "pieces", list, default=[])

@@ -183,6 +183,10 @@ def test_titles_are_one_line(store: Store) -> None:
     assert len(store.info(chat.id).title) == 200
 
 
+def test_a_title_begins_where_its_words_do(store: Store) -> None:
+    assert store.create(" " * 900 + "Far in").title == "Far in"
+
+
 def test_a_beginning_of_an_id_is_enough(store: Store) -> None:
     store.create("Other", chat_id="abd")
     chat = store.create("This", chat_id="abc")
