@@ -113,11 +113,17 @@ def _make(path: Path) -> None:
     """
     with _MAKING, suppress(FileExistsError):
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
-    mode = path.stat().st_mode
-    if stat.S_ISDIR(mode):
+    if path.is_dir():
         raise StoreError(f"{path} is a folder and no chat store.", "Move it away and start again.")
-    if mode & 0o077:
-        path.chmod(0o600)
+    _close_to_others(path)
+    _close_to_others(path.parent)
+
+
+def _close_to_others(path: Path) -> None:
+    """Take all permissions of group and others; what belongs to somebody else is theirs to close."""
+    found = path.stat()
+    if found.st_uid == os.geteuid() and found.st_mode & 0o077:
+        path.chmod(stat.S_IMODE(found.st_mode) & 0o700)
 
 
 def _log_ahead(connection: sqlite3.Connection, patience: float) -> None:

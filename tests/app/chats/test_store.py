@@ -60,8 +60,10 @@ def test_only_its_owner_can_read_it(store: Store, path: Path) -> None:
 
 def test_permissions_that_became_wide_are_narrowed(store: Store, path: Path) -> None:
     path.chmod(0o644)
+    path.parent.chmod(0o755)
     Store.open(path).close()
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
 
 
 def test_the_latest_chat_comes_first_and_pinned_ones_before_it(store: Store) -> None:

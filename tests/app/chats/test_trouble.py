@@ -114,7 +114,7 @@ def test_a_folder_that_cannot_be_written(path: Path, existing: bool) -> None:
         text=True,
     )
     path.parent.chmod(0o755)
-    assert "Make that folder writable, or set SPECCHAT_HOME" in done.stdout, done.stderr
+    assert "folder writable, or set SPECCHAT_HOME" in done.stdout, done.stderr
     assert not list(path.parent.glob("chats.db-*"))
 
 
