@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
 import stat
@@ -15,13 +16,15 @@ from app.chats.errors import StoreError, anew, explained
 from app.chats.migrations import APPLICATION, MIGRATIONS
 
 PATIENCE = 10.0  # seconds that a write waits for another process
+_UNWRITABLE = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
 _MAKING = threading.Lock()
 
 
 def connect(path: Path, patience: float = PATIENCE) -> sqlite3.Connection:
     """Open the file at `path`, or make it, with the newest schema; only its owner may read it.
 
-    Nothing is written to a store that is up to date, so it can be read while another process writes.
+    Nothing is written to a store that is up to date, so it can be read while another process writes. One that
+    lies where nothing can be written can only be read.
 
     Args:
         path: of the file.
@@ -33,11 +36,17 @@ def connect(path: Path, patience: float = PATIENCE) -> sqlite3.Connection:
     with explained(path):
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         _make(path)
-        connection = sqlite3.connect(path, timeout=patience, isolation_level=None)
         try:
-            with reading(connection):
-                version = _version(connection, path)  # before anything is changed
-            _log_ahead(connection, patience)
+            connection, version = _opened(path.absolute().as_uri(), path, patience)
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF not in _UNWRITABLE or _logged(path):
+                raise
+            # A reader needs files beside the store too, unless nobody writes to it.
+            connection, version = _opened(f"{path.absolute().as_uri()}?immutable=1", path, patience)
+            connection.execute("PRAGMA query_only = ON")
+        try:
+            if not frozen(connection):
+                _log_ahead(connection, patience)
             connection.execute("PRAGMA synchronous = NORMAL")
             connection.execute("PRAGMA foreign_keys = ON")
             connection.execute("PRAGMA secure_delete = ON")  # what was removed is overwritten
@@ -82,6 +91,12 @@ def identity(path: Path) -> tuple[int, int] | None:
     return found.st_dev, found.st_ino
 
 
+def frozen(connection: sqlite3.Connection) -> bool:
+    """The store can only be read, and is seen as it was when it was opened."""
+    (only,) = connection.execute("PRAGMA query_only").fetchone()
+    return bool(only)
+
+
 def settle(connection: sqlite3.Connection) -> None:
     """Empty the log into the file as far as other readers let it, so that nothing removed is left there."""
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
@@ -104,6 +119,23 @@ def copy(connection: sqlite3.Connection, source: Path, target: Path) -> None:
             unfinished.unlink(missing_ok=True)
 
 
+def _opened(uri: str, path: Path, patience: float) -> tuple[sqlite3.Connection, int]:
+    """A connection to the file at `path`, and the schema's version; nothing is changed."""
+    connection = sqlite3.connect(uri, timeout=patience, isolation_level=None, uri=True)
+    try:
+        with reading(connection):
+            return connection, _version(connection, path)
+    except BaseException:
+        connection.close()
+        raise
+
+
+def _logged(path: Path) -> bool:
+    """There may be changes beside the file that are not in it yet."""
+    log = path.with_name(f"{path.name}-wal")
+    return log.exists() and log.stat().st_size > 0
+
+
 def _make(path: Path) -> None:
     """See that there is a file that only its owner may read; SQLite gives its journals the same permissions.
 
@@ -123,7 +155,11 @@ def _close_to_others(path: Path) -> None:
     """Take all permissions of group and others; what belongs to somebody else is theirs to close."""
     found = path.stat()
     if found.st_uid == os.geteuid() and found.st_mode & 0o077:
-        path.chmod(stat.S_IMODE(found.st_mode) & 0o700)
+        try:
+            path.chmod(stat.S_IMODE(found.st_mode) & 0o700)
+        except OSError as error:
+            if error.errno != errno.EROFS:  # what such a disk holds can still be read
+                raise
 
 
 def _log_ahead(connection: sqlite3.Connection, patience: float) -> None:

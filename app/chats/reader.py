@@ -34,6 +34,11 @@ class Reader:
         """The file that was opened is still at its path; if it is not, nobody will find what is written."""
         return database.identity(self.path) == self._file
 
+    @property
+    def frozen(self) -> bool:
+        """It can only be read, and is seen as it was when it was opened."""
+        return database.frozen(self._db)
+
     def chats(self, *, deleted: bool = False) -> list[ChatInfo]:
         """The chats, pinned ones first, then the latest first; those deleted instead if `deleted`."""
         which = "NOT NULL" if deleted else "NULL"

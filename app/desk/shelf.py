@@ -148,7 +148,7 @@ class Shelf:
         """
         if not self._recorder.troubled:  # the screen stands still meanwhile
             self._recorder.flush()
-        if self._store is not None and not self._store.in_place:
+        if self._store is not None and (self._store.frozen or not self._store.in_place):
             self._store.close()
             self._store = None
         if self._store is None:

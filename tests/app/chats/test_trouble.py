@@ -7,6 +7,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -89,33 +90,67 @@ def test_a_folder_in_place_of_the_file_or_a_file_in_place_of_the_folder(tmp_path
         Store.open(tmp_path / "taken" / "chats.db")
 
 
-@pytest.mark.parametrize("existing", [False, True])
-def test_a_folder_that_cannot_be_written(path: Path, existing: bool) -> None:
-    """As another user than root, whom no permission stops."""
-    path.parent.mkdir()
-    if existing:
-        Store.open(path).close()
-    code = (
-        "import os, sys\n"
-        "from pathlib import Path\n"
-        "from app.chats.store import Store\n"
-        "from app.chats.errors import StoreUnavailable\n"
-        "if os.geteuid() == 0: os.setuid(65534)\n"
-        "try: Store.open(Path('chats.db'))\n"
-        "except StoreUnavailable as error: print(error)\n"
-    )
-    path.parent.chmod(0o555)
-    path.exists() and path.chmod(0o444)
+WITHOUT_RIGHTS = """
+import os, sys
+from pathlib import Path
+from app.chats.store import Store
+from app.chats.errors import StoreUnavailable
+if os.geteuid() == 0: os.setuid(65534)
+try:
+    store = Store.open(Path("chats.db"))
+    print([chat.title for chat in store.chats()], [m.text for m in store.messages("abc")], store.frozen)
+    store.rename("abc", "New")
+except StoreUnavailable as error: print(error)
+"""
+
+
+def without_rights(folder: Path) -> str:
+    """What is said in a folder that cannot be written; not to root, whom no permission stops."""
+    folder.chmod(0o555)
     done = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=path.parent,
+        [sys.executable, "-c", WITHOUT_RIGHTS],
+        cwd=folder,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
     )
-    path.parent.chmod(0o755)
-    assert "folder writable, or set SPECCHAT_HOME" in done.stdout, done.stderr
-    assert not list(path.parent.glob("chats.db-*"))
+    folder.chmod(0o755)
+    assert not done.stderr
+    return done.stdout
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """One whose path everybody may walk."""
+    with tempfile.TemporaryDirectory() as name:
+        yield Path(name)
+
+
+def test_a_folder_that_cannot_be_written(folder: Path) -> None:
+    assert "Make that folder writable, or set SPECCHAT_HOME" in without_rights(folder)
+    assert not list(folder.iterdir())
+
+
+def test_a_store_that_cannot_be_written_can_be_read(folder: Path) -> None:
+    store = Store.open(folder / "chats.db")
+    store.create("Old", chat_id="abc")
+    store.add("abc", parent=None, role="user", text="Why?")
+    store.close()
+    (folder / "chats.db").chmod(0o444)
+    read, refused = without_rights(folder).splitlines()
+    assert read == "['Old'] ['Why?'] True"
+    assert "cannot be opened for writing. Make that file and its folder writable" in refused
+    assert [each.name for each in folder.iterdir()] == ["chats.db"]
+
+
+def test_what_is_only_in_the_log_is_not_passed_over(folder: Path) -> None:
+    store = Store.open(folder / "chats.db")
+    store.create("New", chat_id="abc")
+    (folder / "chats.db-shm").unlink()  # as after a crash
+    for file in folder.iterdir():
+        file.chmod(0o444)
+    assert "cannot be opened for writing" in without_rights(folder)
+    store.close()
 
 
 @pytest.fixture
