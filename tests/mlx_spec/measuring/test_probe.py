@@ -152,7 +152,7 @@ def test_plain_steps_that_were_disturbed_alone_spoil_it_as_well() -> None:
 
 def test_plain_steps_that_differ_from_block_to_block_spoil_it() -> None:
     rows = {1: 1.0, 2: 2.0}
-    calm, torn = ([Block(rows, plain) for plain in plains] for plains in ((1.0, 1.05), (0.6, 1.0)))
+    calm, torn = ([Block(rows, plain) for plain in plains] for plains in ((1.0, 1.05), (0.5, 1.0)))
     assert summarize(calm, 0, Block(rows)).steady
     assert not summarize(torn, 0, Block(rows)).steady
 
