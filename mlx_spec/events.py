@@ -71,11 +71,12 @@ class Round:
         tokens: released token ids; the concatenation over events is the answer.
         origins: for each token `draft:<source>`, `target` (correction or bonus) or `plain`.
         pieces: the released text as (origin, text) spans, one a token that completed some text.
-        k: draft tokens verified in this round; 0 is a plain step.
+        k: draft tokens verified in this round, up to the answer's end, as the metrics count them; 0 is a
+            plain step, or a round that gave the end alone.
         accepted: how many of them stand.
         finish_reason: set on the last event only.
         details: of a round with drafts, if `EngineOptions.details` asks for them. It tells of the round
-            itself, also of what an end of the answer cut off.
+            itself, also of what an end of the answer cut off: the drafts from `k` on.
     """
 
     tokens: list[int] = field(default_factory=list)

@@ -101,7 +101,7 @@ class Generation:
             while finish is None:
                 read, reading_s = self._catch_up(reading)
                 if self._stopped():
-                    event = _event(Outcome([], 0, 0), self._stream.flush(), "interrupt")
+                    event = _event(self._stream.flush(), "interrupt")
                 else:
                     before, depth = time.perf_counter(), len(self._session.committed)
                     outcome, asked = self._step()
@@ -210,12 +210,15 @@ class Generation:
             self._check(exactly=not shown.dropped)
             if self._paranoid:
                 self._paranoid.check(self._session, self._drafter.source)
-        self._count(outcome, accepted, kept, shown.dropped, seconds)
+        # Drafts past the end of the answer count neither as tested nor as accepted.
+        cut = len(kept) < len(outcome.emitted)
+        tested = min(len(outcome.drafted), len(kept)) if cut else len(outcome.drafted)
+        self._count(tested, accepted, len(kept), shown.dropped, seconds)
         if finish is None and self._metrics.completion_tokens >= self._room:
             finish = "length"
         if finish:
             shown.extend(self._stream.flush())
-        return _event(outcome, shown, finish, details)
+        return _event(shown, finish, tested, accepted, details if tested else None)
 
     def _details(self, outcome: Outcome) -> Details | None:
         if self._words is None or outcome.seen is None:
@@ -251,12 +254,9 @@ class Generation:
             return f"draft:{self._metrics.source}"
         return "target" if outcome.drafted else "plain"
 
-    def _count(self, outcome: Outcome, accepted: int, kept: list[int], dropped: int, seconds: float) -> None:
+    def _count(self, tested: int, accepted: int, kept: int, dropped: int, seconds: float) -> None:
         metrics = self._metrics
-        # Drafts past the end of the answer count neither as tested nor as accepted.
-        cut = len(kept) < len(outcome.emitted)
-        tested = min(len(outcome.drafted), len(kept)) if cut else len(outcome.drafted)
-        metrics.record(tested, accepted, len(kept), seconds)
+        metrics.record(tested, accepted, kept, seconds)
         metrics.completion_tokens -= dropped
         metrics.k = self._controller.next_k()
         metrics.context_used = len(self._session.committed)
@@ -309,7 +309,10 @@ class Generation:
 
 
 def _event(
-    outcome: Outcome, shown: Released, finish: FinishReason | None, details: Details | None = None
+    shown: Released,
+    finish: FinishReason | None,
+    k: int = 0,
+    accepted: int = 0,
+    details: Details | None = None,
 ) -> Round:
-    k, accepted = len(outcome.drafted), outcome.accepted
     return Round(shown.tokens, shown.origins, shown.pieces, k, accepted, finish, details)

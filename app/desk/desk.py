@@ -11,7 +11,7 @@ from app.chats.conversation import GOES_ON, Conversation
 from app.chats.records import ChatInfo
 from app.desk.answering import STATES, Answering, Question, conversation_of
 from app.desk.shelf import Shelf
-from app.files.tray import Tray
+from app.files.tray import Tray, remarks
 from app.thread.events import Failed, Finished
 from app.thread.worker import Worker
 from mlx_spec.errors import SpecError
@@ -42,8 +42,11 @@ class Desk(Answering):
 
     # Asking
 
-    def ask(self, text: str) -> None:
+    def ask(self, text: str) -> str:
         """Ask, or put the question at the end of those that wait; or ask the one that is edited anew.
+
+        Returns:
+            What there is to say about it, such as a file that it names and that is not there.
 
         Raises:
             SpecError: there is no model, or a file that the text names cannot be attached; or an answer is
@@ -51,13 +54,16 @@ class Desk(Answering):
         """
         self._need_model()
         if self.editing is None:
-            self.waiting.append(Question(text, self.tray.take(text)))
+            files = self.tray.take(text)
+            self.waiting.append(Question(text, files))
             self._next()
         else:
             self._need_quiet()
-            self.shelf.add(self.conversation.edit(self.editing, text, self.tray.take(text)))
+            files = self.tray.take(text)
+            self.shelf.add(self.conversation.edit(self.editing, text, files))
             self.editing = None
             self._begin()
+        return remarks(text, files, self.reports.context_limit)
 
     def take_back(self) -> Question | None:
         """The latest of the questions that wait waits no longer; None if none did."""

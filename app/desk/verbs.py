@@ -9,7 +9,7 @@ from app.desk import chat_verbs
 from app.desk.desk import Desk
 from app.errors import UsageError
 from app.files.names import unquoted
-from app.files.tray import told
+from app.files.tray import told, too_long
 from app.speculation.origins import kind, shares
 from app.speculation.rounds import words as in_words
 from app.speculation.timeline import words
@@ -17,7 +17,6 @@ from app.speculation.why import why
 from mlx_spec.errors import SpecError
 
 ROUNDS = 10  # that are told at once: each takes some lines
-A_TOKEN = 4  # characters, roughly: the tokenizer is on another thread
 Verb = Callable[[Desk, str], str]
 
 
@@ -65,10 +64,7 @@ def _drop(desk: Desk, _: str) -> str:
 def _attach(desk: Desk, path: str) -> str:
     file = desk.tray.put(unquoted(path))
     said = f"Goes with your next question: {told(file)}."
-    limit, tokens = desk.reports.context_limit, sum(len(one.text) for one in desk.tray.files) // A_TOKEN
-    if limit is not None and tokens > limit:
-        return f"{said} That is about {tokens:,} tokens, which the context of {limit:,} tokens cannot hold."
-    return said
+    return f"{said} {too_long(desk.tray.files, desk.reports.context_limit)}".rstrip()
 
 
 def _detach(desk: Desk, path: str) -> str:

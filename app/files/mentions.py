@@ -16,6 +16,7 @@ from app.files.names import is_file, path_of
 
 # No letter, digit or part of an address before it.
 _AT = re.compile(r'(?<![\w.+\-/@\\=%&])@(?:"([^"\n]+)"|([^\s"]{1,1024}))')  # no system has longer paths
+_LIKE_A_PATH = re.compile(r"/|\w\.[^\W\d]")
 _CODE = re.compile(
     r"^ {0,3}(?P<fence>```+|~~~+).*?(?:^ {0,3}(?P=fence)[`~]*[ \t]*$|\Z)"
     r"|(?<!`)(?P<ticks>`+)(?!`)(?:(?!\n[ \t]*\n).)+?(?<!`)(?P=ticks)(?!`)"
@@ -45,12 +46,8 @@ def mentions(text: str, cwd: Path) -> tuple[Mention, ...]:
         text: the prompt.
         cwd: the folder that relative paths start from.
     """
-    code = [match.span() for match in _CODE.finditer(text)] if "@" in text else []
     found = []
-    for at in _AT.finditer(text):
-        before = bisect_right(code, (at.start(), len(text)))
-        if before and at.start() < code[before - 1][1]:
-            continue
+    for at in _runs(text):
         names = [at[1]] if at[1] else _names(at[2])
         for name in names:
             path = path_of(name, cwd)
@@ -59,6 +56,30 @@ def mentions(text: str, cwd: Path) -> tuple[Mention, ...]:
                 found.append(Mention(at.start(), end, path))
                 break
     return tuple(found)
+
+
+def misses(text: str, cwd: Path) -> tuple[str, ...]:
+    """What looks in a prompt as if it named a file, and names none, as it is written, each once.
+
+    That is what is in quotes, or has a slash or a suffix. A name alone may be a person's.
+
+    Args:
+        text: the prompt.
+        cwd: the folder that relative paths start from.
+    """
+    hits = {mention.start for mention in mentions(text, cwd)}
+    missed = (at for at in _runs(text) if at.start() not in hits)
+    likely = (at[0] for at in missed if at[1] or _LIKE_A_PATH.search(at[2]))
+    return tuple(dict.fromkeys(each.rstrip(",;:!?)]}>'`.") for each in likely))
+
+
+def _runs(text: str) -> Iterator[re.Match[str]]:
+    """Each @ with what follows it, outside of code."""
+    code = [match.span() for match in _CODE.finditer(text)] if "@" in text else []
+    for at in _AT.finditer(text):
+        before = bisect_right(code, (at.start(), len(text)))
+        if not (before and at.start() < code[before - 1][1]):
+            yield at
 
 
 def _names(run: str) -> Iterator[str]:

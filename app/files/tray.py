@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from app.errors import UsageError
-from app.files.mentions import mentions
+from app.files.mentions import mentions, misses
 from app.files.names import path_of
 from app.files.reading import read, size
 from app.files.records import Attachment
+
+A_TOKEN = 4  # characters, roughly: the tokenizer is on another thread
 
 
 class Tray:
@@ -67,3 +70,32 @@ class Tray:
 def told(file: Attachment) -> str:
     """A file in a few words: its name and size."""
     return f"{Path(file.path).name} ({size(file)})"
+
+
+def too_long(files: Sequence[Attachment], limit: int | None) -> str:
+    """A sentence, if these files alone are more than a context can hold.
+
+    Args:
+        files: of one question.
+        limit: tokens that the context can hold; None while that is not known.
+    """
+    tokens = sum(len(file.text) for file in files) // A_TOKEN
+    if limit is None or tokens <= limit:
+        return ""
+    return f"That is about {tokens:,} tokens, which the context of {limit:,} tokens cannot hold."
+
+
+def remarks(question: str, files: Sequence[Attachment], limit: int | None) -> str:
+    """What a person should know of a question that is asked; empty if there is nothing.
+
+    Args:
+        question: what was written.
+        files: that go with it.
+        limit: as `too_long` has it.
+    """
+    said = []
+    if missed := misses(question, Path.cwd()):
+        said.append(f"{', '.join(missed)} {'names' if len(missed) == 1 else 'name'} no file: sent as words.")
+    if long := too_long(files, limit):
+        said.append(f"{', '.join(map(told, files))}: {long}")
+    return " ".join(said)

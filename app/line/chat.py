@@ -102,7 +102,7 @@ class LineChat:
         elif not said.strip():
             self._desk.editing = None
         else:
-            self._desk.ask(said)
+            self._voice.say(self._desk.ask(said))
 
     def _arrive(self, before: Sequence[ChatMessage]) -> None:
         """Say where in the chats the person is, if it is where they were not."""

@@ -10,13 +10,21 @@ from typing import Literal
 from app.display import neutralise
 from mlx_spec.events import Round, Token
 
-Fate = Literal["accepted", "rejected", "again", "fell", "token"]
-MARKS: dict[Fate, str] = {"accepted": "✓", "rejected": "✗", "again": "↻", "fell": "·", "token": "▸"}
+Fate = Literal["accepted", "rejected", "again", "fell", "past", "token"]
+MARKS: dict[Fate, str] = {
+    "accepted": "✓",
+    "rejected": "✗",
+    "again": "↻",
+    "fell": "·",
+    "past": "⊣",
+    "token": "▸",
+}
 MEANINGS: dict[Fate, str] = {
     "accepted": "accepted",
     "rejected": "rejected",
     "again": "too near to tell, so a plain step decided",
     "fell": "fell with the one before",
+    "past": "where the answer ended, or after it",
     "token": "the target's own",
 }
 LAWS = {
@@ -156,6 +164,8 @@ def headline(entry: Entry, length: int | None = None) -> str:
         return f"Answer {entry.answer}, steps {entry.number} to {last}{of}: plain, nothing was drafted"
     k, n = entry.round.k, entry.round.accepted
     after = "then the bonus" if n == k else "then a correction"
+    if entry.round.finish_reason in ("stop", "stop_string"):
+        after = "then the end"
     return f"Answer {entry.answer}, round {entry.number}{of}: {k} drafted, {n} accepted, {after}"
 
 
@@ -176,6 +186,8 @@ def token_lines(entry: Entry) -> Iterator[Line]:
         fate: Fate = "accepted" if i < accepted else "fell"
         if i == accepted:  # only strict exactness corrects a token into itself
             fate = "again" if each.id == details.token.id else "rejected"
+        if i >= entry.round.k:
+            fate = "past"
         yield Line(fate, visible(each.text), each.p, each.q, _other(each, each.preferred))
     yield Line(
         "token", visible(details.token.text), details.token.p, None, _other(details.token, details.preferred)

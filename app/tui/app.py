@@ -168,13 +168,13 @@ class Chat(TerminalApp):
 
     def on_prompt_sent(self, message: Prompt.Sent) -> None:
         """Do what was called for, or ask; what is refused is in the prompt again."""
-        taken = True
+        taken, said = True, ""
         try:
             sent = read(message.text)
             if isinstance(sent, Call):
                 taken = self._calls.run(sent)
             else:
-                self.desk.ask(sent)
+                said = self.desk.ask(sent)
         except SpecError as error:
             self.stage.refuse(error)
             taken = False
@@ -183,6 +183,7 @@ class Chat(TerminalApp):
         else:
             self.stage.prompt.put_back(message)
         self.stage.show_desk()
+        self.stage.tell(said)
 
     def on_transcript_step(self, message: Transcript.Step) -> None:
         """An arrow beside a message: another branch."""

@@ -23,7 +23,8 @@ from app.tui.transcript import origins
 from app.tui.transcript.transcript import Notice, Transcript
 from mlx_spec.errors import SpecError
 
-PANEL_FROM = 120  # columns
+PANEL_FROM = 120  # columns from which the panel shows by itself
+PANEL_LEAST = 60  # columns that leave both it and the chat room enough to be read
 WAITS = "◌ Your prompt waits until the model is loaded. Esc takes it back."
 BRIEF = 100  # characters that fit a hint; what is longer goes into the transcript
 
@@ -50,7 +51,7 @@ class Stage:
         self.page = Page(self.transcript)
         self.facts = Facts()
         self._doing = "Loading the model."
-        self._wide = False
+        self._width = 0
         self._panel: bool | None = None  # as the width has it, until the person says
 
     # The chat
@@ -177,19 +178,29 @@ class Stage:
     # The panel
 
     def turn_panel(self) -> None:
-        """Show or hide the side panel, whatever the width."""
+        """Show or hide the side panel.
+
+        Raises:
+            SpecError: there is no room for it.
+        """
+        if self._width < PANEL_LEAST:
+            raise SpecError(
+                f"The panel needs {PANEL_LEAST} columns.",
+                "Make the terminal wider, or read /why and /timeline.",
+            )
         self._panel = not self.panel.display
         self.show_insight()
 
     def fit(self, width: int) -> None:
         """The terminal has another width."""
-        self._wide = width >= PANEL_FROM
+        self._width = width
         self.show_insight()
 
     def show_insight(self) -> None:
         """Draw panel and banner anew."""
         now = self.facts.snapshot
-        self.panel.display = self._wide if self._panel is None else self._panel
+        wanted = self._width >= PANEL_FROM if self._panel is None else self._panel
+        self.panel.display = wanted and self._width >= PANEL_LEAST
         if now is not None:
             self.banner.show(now.verdict)
             self.panel.show(Insight(now, self.desk.reports.timeline))

@@ -64,9 +64,17 @@ _MEDIUM = (
 )
 _SHORT = (("K ", ""), ("", " tok/s"), ("rate ", ""), ("length ", ""), ("TTFT ", ""), ("ctx ", ""))
 _SHORTEST = (("K ", ""), ("", " tok/s"), ("rate ", ""), ("len ", ""), ("TTFT ", ""), ("ctx ", ""))
-_FORMS = ((_FULL, 3), (_MEDIUM, 3), (_SHORT, 3), (_SHORT, 2), (_SHORTEST, 2), (_SHORTEST, 1))
-# What goes first where room is scarce: the first token's time, the rate, the length, and so on.
-_LEFT_OUT = ((4,), (4, 2), (4, 2, 3), (4, 2, 3, 5), (4, 2, 3, 5, 0))
+_GAP = 2  # cells between fields at least; one alone stands within them too
+# What goes first where room is scarce, before a gap does: the first token's time, then the rate, and so on.
+_LEFT_OUT: tuple[tuple[int, ...], ...] = ((4,), (4, 2), (4, 2, 3), (4, 2, 3, 5), (4, 2, 3, 5, 0))
+_FORMS: tuple[tuple[Form, int, tuple[int, ...]], ...] = (
+    (_FULL, 3, ()),
+    (_MEDIUM, 3, ()),
+    (_SHORT, 3, ()),
+    (_SHORT, _GAP, ()),
+    (_SHORTEST, _GAP, ()),
+    (_SHORTEST, _GAP, _LEFT_OUT[0]),
+)
 
 
 def values(facts: Facts) -> list[str]:
@@ -95,11 +103,11 @@ def line(facts: Facts, width: int) -> Text:
         head = state.copy()
         if tag:
             head.append("  ").append_text(tag)
-        for form, gap in _FORMS:
-            if cell_len((text := _joined(head, form, gap, numbers)).plain) <= width:
+        for form, gap, left_out in _FORMS:
+            if cell_len((text := _joined(head, form, gap, numbers, left_out)).plain) <= width:
                 return text
-    for left_out in _LEFT_OUT:
-        text = _joined(head, _SHORTEST, 1, numbers, left_out)
+    for left_out in _LEFT_OUT[1:]:
+        text = _joined(head, _SHORTEST, _GAP, numbers, left_out)
         if cell_len(text.plain) <= width:
             return text
     for text in (head, state):
@@ -111,13 +119,13 @@ def line(facts: Facts, width: int) -> Text:
 
 def _tags(facts: Facts) -> list[Text]:
     """The verdict in words, the longest first; the banner says the rest."""
-    found = facts.snapshot.verdict if facts.snapshot else None
-    if found is None:
+    now = facts.snapshot
+    if now is None or now.verdict is None:
         return [Text()]
-    return [Text(words, verdict.style(found)) for words in verdict.tags(found)]
+    return [Text(words, verdict.style(now.verdict)) for words in verdict.tags(now.verdict, now.k)]
 
 
-def _joined(head: Text, form: Form, gap: int, numbers: list[str], left_out: tuple[int, ...] = ()) -> Text:
+def _joined(head: Text, form: Form, gap: int, numbers: list[str], left_out: tuple[int, ...]) -> Text:
     text = head.copy()
     for i, ((name, unit), value) in enumerate(zip(form, numbers, strict=True)):
         if i not in left_out:

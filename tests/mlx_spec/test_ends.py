@@ -44,6 +44,8 @@ def test_an_end_token_inside_an_accepted_block_ends_before_it(target, reference)
     assert engine.metrics.completion_tokens == at
     assert engine.metrics.acceptance_rate == 1.0
     assert engine.metrics.accepted + engine.metrics.rounds - 1 == at
+    assert sum(event.accepted for event in events) == engine.metrics.accepted, "one number for all"
+    assert sum(event.k for event in events) == engine.metrics.drafted
     assert "".join(event.text for event in events) == ending.tokenizer.decode(reference[:at])
     assert_like_fresh(engine)
 

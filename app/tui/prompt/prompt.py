@@ -61,6 +61,7 @@ class Prompt(ChipArea):
         scrollbar-size-vertical: 1;
         & .text-area--cursor-line { background: $background; }
         & .text-area--placeholder { color: $text-muted; }
+        &:light .text-area--cursor { color: $background; background: $foreground; }
         &:focus { border: round $primary 60%; }
     }
     """

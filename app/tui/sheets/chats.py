@@ -113,9 +113,13 @@ class Chats(Sheet[Place]):
 
     def _rows(self, part: str) -> list[Item]:
         if part.strip():
+            hits = self._shelf.search(part)
+            told = {hit.chat.id for hit in hits if hit.message_id is not None}
+            # A chat whose messages have it too is there with those, and its title on each of them.
             return [
                 self._row(Place(hit.chat, hit.message_id), "" if hit.message_id is None else _around(hit))
-                for hit in self._shelf.search(part)
+                for hit in hits
+                if hit.message_id is not None or hit.chat.id not in told
             ]
         return [self._row(Place(chat)) for chat in self._shelf.chats()]
 
@@ -182,11 +186,9 @@ class Chats(Sheet[Place]):
 
     def action_close(self) -> None:
         """Out of the field first, then out of the list."""
-        if self._renaming is not None or self.field.value:
+        if self.focused is self.field:
             self._leave_field()
             self.find("")
-        elif self.focused is self.field:
-            self.set_focus(None)
         else:
             self.dismiss(None)
 

@@ -145,6 +145,7 @@ def strip(item: Item, width: int, column: int, *, chosen: bool) -> Strip:
     )
     if item.value is None:
         return Strip([Segment(fit(label, width), Style(bold=True, color=palette.MUTED))])
+    note += " " if note else ""  # a frame or a scrollbar is next to it
     room = max(width - len(MARK), 0)
     if note and room - len(GAP) - cell_len(note) < min(cell_len(label), 2 * _LABEL):
         note = ""

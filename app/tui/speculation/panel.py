@@ -71,7 +71,7 @@ def _lines(insight: Insight, width: int, form: _Form) -> Iterator[Text]:
     found = insight.snapshot.verdict
     facts: dict[str, Any] = dict(found.facts) if found else {}
     parts = [
-        _summary(found, facts),
+        _summary(found, facts, insight.snapshot.k),
         _costs(facts, insight.snapshot, width, form),
         _hazards(insight.snapshot),
         _course(insight.snapshot, insight.timeline, width, form),
@@ -82,8 +82,8 @@ def _lines(insight: Insight, width: int, form: _Form) -> Iterator[Text]:
         yield from part
 
 
-def _summary(found: Verdict | None, facts: dict[str, Any]) -> Iterator[Text]:
-    yield Text(verdict.tags(found)[0], verdict.style(found)) if found else Text("-")
+def _summary(found: Verdict | None, facts: dict[str, Any], k: int) -> Iterator[Text]:
+    yield Text(verdict.tags(found, k)[0], verdict.style(found)) if found else Text("-")
     yield Text(f"speedup   {_speedup(facts.get('speedup')) if facts else '-'}")
     yield Text(f"predicted {shown(facts.get('predicted'), '{:.2f}x')}")
 
@@ -120,7 +120,7 @@ def _hazards(snapshot: Snapshot) -> Iterator[Text]:
 
 
 def _course(snapshot: Snapshot, timeline: Timeline, width: int, form: _Form) -> Iterator[Text]:
-    yield Text(f"K now {snapshot.k}, {snapshot.state}", palette.MUTED)
+    yield Text(f"K now {snapshot.k}, {verdict.doing(snapshot.state, snapshot.k)}", palette.MUTED)
     if not timeline.rounds:
         return
     if form.course > 1:

@@ -16,6 +16,7 @@ _STYLES: dict[Fate, Style] = {
     "rejected": Style(color=palette.BAD, strike=True),
     "again": Style(color=palette.MUTED, strike=True),
     "fell": Style(color=palette.MUTED, strike=True),
+    "past": Style(color=palette.MUTED, strike=True),
     "token": Style(color=palette.WARM, bold=True),
 }
 _WIDE = 56  # cells from which a token has one line with columns
@@ -37,7 +38,7 @@ def passage(entry: Entry, width: int) -> Text:
     own = Text() if lines else Text(visible(entry.text))
     fallen = Text()
     for line in lines:
-        if line.fate in ("rejected", "again", "fell"):
+        if line.fate in ("rejected", "again", "fell", "past"):
             fallen.append(line.text, _STYLES[line.fate])
             continue
         if fallen:

@@ -37,15 +37,16 @@ def k_plot(columns: Sequence[Span], height: int) -> list[Text]:
 
     Args:
         columns: a cell each.
-        height: lines, at least 1.
+        height: lines, at least 1; all taken where there are drafts.
     """
-    top = max((span.most for span in columns), default=0) or 1
+    top = max((span.most for span in columns), default=0)
+    height = height if top else 1  # without drafts there are no bars, only what rests
     lines = []
     for row in reversed(range(height)):
         name = str(top) if row == height - 1 else "0" if row == 0 and height > 1 else ""
         text = Text(f"{name:>{AXIS - 2}} ▏", palette.MUTED)
         for span in columns:
-            eighths = round(span.mean_k / top * height * 8) - 8 * row
+            eighths = round(span.mean_k / (top or 1) * height * 8) - 8 * row
             if span.drafted:  # the rarest drafts still show
                 eighths = max(eighths, 1 if row == 0 else 0)
                 text.append(_EIGHTHS[max(0, min(8, eighths))], _K)
@@ -73,11 +74,11 @@ def speedup_plot(columns: Sequence[Span], height: int) -> list[Text]:
         height: lines, at least 3.
 
     Returns:
-        The lines from the top; one that says so where nothing was measured.
+        The lines from the top; none where nothing was measured.
     """
     known = [span.speedup for span in columns if span.speedup]
     if not known:
-        return [Text(f"{'':>{AXIS}}not measured yet", palette.MUTED)]
+        return []
     low = min(1.0, *(each[1] for each in known))
     high = max(1.0, *(each[2] for each in known))
     low, high = max(low, high / 16, 0.05), max(high, low * 1.2)  # one wild interval must not flatten all
@@ -113,7 +114,8 @@ def heading(timeline: Timeline, latest: int | None = None) -> str:
     """What the plots are of."""
     total = timeline.total
     of = f"latest {latest:,} of " if latest else ""
-    return f"K: {of}{total.rounds:,} rounds, {total.parked:,} parked or off"
+    each = "rounds" if total.drafted else "plain steps"
+    return f"K: {of}{total.rounds:,} {each}, {total.parked:,} parked or off"
 
 
 def lines(timeline: Timeline, width: int, height: int, latest: int | None = None) -> Iterator[Text]:
@@ -138,7 +140,7 @@ def lines(timeline: Timeline, width: int, height: int, latest: int | None = None
 
 def _speedup(timeline: Timeline) -> str:
     found = timeline.total.speedup
-    return "-" if found is None else f"{found[0]:.2f}x [{found[1]:.2f}, {found[2]:.2f}]"
+    return "not measured yet" if found is None else f"{found[0]:.2f}x [{found[1]:.2f}, {found[2]:.2f}]"
 
 
 class TimelineScreen(ModalScreen[None]):

@@ -38,6 +38,7 @@ _NOW = {
     ("paying", "parked"): "parked now",
     ("paying", "measuring"): "measured again",
     ("parked", "measuring"): "tried again",
+    ("parked", "speculating"): "tried again",
 }
 
 
@@ -50,8 +51,14 @@ def style(verdict: Verdict) -> Style:
     return Style(color=_LOOKS[verdict.kind][2], bold=True)
 
 
-def tags(verdict: Verdict) -> list[str]:
-    """The symbol and the words, the longest first; even the shortest says nothing that is not so."""
+def tags(verdict: Verdict, k: int = 0) -> list[str]:
+    """The symbol and the words, the longest first; even the shortest says nothing that is not so.
+
+    Args:
+        verdict: the latest.
+        k: draft tokens of the next round. A parked controller's first few tries are no measurement yet to
+            it, and to who reads K they are.
+    """
     symbol, words, _ = _LOOKS[verdict.kind]
     shortest = longer = f"{symbol} {words}"
     speedup = verdict.facts.get("speedup")
@@ -59,9 +66,16 @@ def tags(verdict: Verdict) -> list[str]:
         shortest = longer = f"{shortest} {speedup['value']:.2f}x"
     elif cause := _CAUSES.get(verdict.cause or ""):
         longer = f"{shortest}: {cause}"
-    now = _NOW.get((verdict.kind, verdict.now or ""))
+    now = _NOW.get((verdict.kind, doing(verdict.now or "", k)))
     longest = f"{longer}, {now}" if now else longer
+    if now and verdict.kind == "parked":
+        longer, shortest = f"{shortest}, {now}", f"{symbol} {now}"
     return list(dict.fromkeys((longest, longer, shortest)))
+
+
+def doing(state: str, k: int) -> str:
+    """What the controller does, in the engine's words: whoever drafts is not parked."""
+    return "measuring" if k and state == "parked" else state
 
 
 def loud(verdict: Verdict | None) -> bool:

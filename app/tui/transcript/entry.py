@@ -9,6 +9,7 @@ from rich.style import Style
 from rich.text import Text
 from textual.strip import Strip
 
+from app.desk.commands import BY_NAME, key_name
 from app.display import neutralise
 from app.files.records import Attachment
 from app.files.tray import told
@@ -16,6 +17,12 @@ from app.tui.terminal import palette
 from app.tui.text.rows import BLANK, Row, wrap
 
 NOTE = Style(color=palette.MUTED)
+# What somebody who is here for the first time may do, beside asking.
+_FIRST = (
+    ("/attach", "a text file that your question is about"),
+    (key_name(BY_NAME["chats"].key), "earlier chats"),
+    (key_name(BY_NAME["help"].key), "help: commands and keys"),
+)
 _ARROW = Style(color=palette.ACCENT, bold=True)
 
 
@@ -161,16 +168,18 @@ class Notice(Entry):
 
 
 class Welcome(Entry):
-    """What an empty chat shows."""
+    """What an empty chat shows: what there is to do first."""
 
     def estimate(self, width: int) -> int:
         """Rows."""
-        return 3
+        return 4 + len(_FIRST)
 
     def rows(self, width: int) -> list[Row]:
-        """Name and motto."""
+        """Name, motto, first steps."""
         name = Style(color=palette.ACCENT, bold=True)
         return [
             decoration(("specchat", name)),
             decoration(("A draft proposes, the model decides.", NOTE)),
+            BLANK,
+            *(decoration((f"{key:<9}", name), (words, NOTE)) for key, words in _FIRST),
         ]

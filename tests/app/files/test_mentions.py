@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.files.mentions import mentions
+from app.files.mentions import mentions, misses
 
 
 @pytest.fixture
@@ -61,3 +61,10 @@ def test_existing_files_are_found(folder: Path, text: str, names: list[str]) -> 
 def test_it_is_known_where_a_name_ends(folder: Path) -> None:
     text = 'See @notes.txt, or @"my notes.txt".'
     assert [text[m.start : m.end] for m in mentions(text, folder)] == ["@notes.txt", '@"my notes.txt"']
+
+
+def test_what_looks_like_a_path_and_names_no_file_is_missed(tmp_path: Path) -> None:
+    (tmp_path / "here.txt").write_text("x")
+    (tmp_path / "folder").mkdir()
+    text = 'See @here.txt, @gone.txt, @a/b @folder/ @"no such" @gone.txt, `@code.py`, @ann, @2.5 and a@b.org.'
+    assert misses(text, tmp_path) == ("@gone.txt", "@a/b", "@folder/", '@"no such"')

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from app.speculation.rounds import RoundLog, headline, shown_p, token_lines, visible, words
 from mlx_spec.events import Details, Drafted, Round, Token
 
@@ -103,3 +105,12 @@ def test_an_answer_leads_to_its_first_round_with_drafts_or_else_to_its_plain_ste
         for each in rounds:
             made.add(each)
     assert [made.first(message_id) for message_id in (7, 8, 9)] == [1, 2, None]
+
+
+def test_drafts_where_the_answer_ended_count_as_little_as_in_the_status() -> None:
+    """The engine counts up to the end; what lies behind it is shown, and neither accepted nor rejected."""
+    last = replace(SPECULATIVE, k=1, accepted=1, finish_reason="stop")
+    entry = log(last).entries[-1]
+    assert headline(entry) == "Answer 1, round 1: 1 drafted, 1 accepted, then the end"
+    assert [line.fate for line in token_lines(entry)] == ["accepted", "past", "past", "token"]
+    assert words(entry)[3].startswith("⊣ “ above” where the answer ended, or after it")

@@ -45,6 +45,18 @@ async def test_a_file_named_in_a_question_goes_with_it_and_one_that_is_not_there
     assert LINES[3] in assistant.asked[0][0].content
 
 
+async def test_a_path_that_names_no_file_is_said_to_be_words(notes: Path) -> None:
+    async with chat(Scripted([rounds("Fine.")])) as driver:
+        await driver.ask("What do @notes.txt and @notes.md say?")
+        await driver.see("@notes.md names no file", "Fine.", "○ ready")
+
+
+async def test_a_file_named_in_a_question_that_the_context_cannot_hold_is_warned_of(notes: Path) -> None:
+    async with chat(Scripted([rounds("Fine.")], context_limit=256)) as driver:
+        await driver.ask("Sum up @notes.txt")
+        await driver.until(lambda: "the context of 256" in " ".join(driver.screen.split()))
+
+
 async def test_an_edited_question_keeps_its_files_and_takes_those_that_it_names(notes: Path) -> None:
     notes.with_name("more.txt").write_text("And more.\n")
     notes.with_name("last.txt").write_text("And the last.\n")

@@ -121,14 +121,40 @@ async def test_korean_is_searched_for() -> None:
         assert "Bread" not in person.screen
 
 
-async def test_esc_leaves_the_search_then_the_list() -> None:
+async def test_esc_leaves_the_field_then_the_list() -> None:
     async with showing() as person:
-        await show(person, Shelf(), search="zzz")
+        await show(person, Shelf())
+        await person.press("slash")
+        await person.type("zzz")
+        await person.pilot.pause(SEARCH_AFTER + 0.05)
         assert "Nothing was found." in person.screen
         await person.press("escape")
         assert "› Bread" in person.screen
         await person.press("escape")
         assert person.app.results == [None]
+
+
+async def test_one_esc_closes_what_a_search_opened() -> None:
+    async with showing() as person:
+        await show(person, Shelf(), search="zzz")
+        assert "Nothing was found." in person.screen
+        await person.press("escape")
+        assert person.app.results == [None]
+
+
+async def test_a_chat_whose_title_and_messages_have_the_words_is_found_once_in_each_message() -> None:
+    shelf = Shelf()
+    shelf.rename("b1", "yeast bread")
+    async with showing() as person:
+        await show(person, shelf, search="yeast")
+        assert person.screen.count("yeast bread") == 1
+        assert "before it says yeast" in person.screen
+
+
+async def test_dates_do_not_touch_the_frame() -> None:
+    async with showing() as person:
+        await show(person, Shelf())
+        assert "14:05 │" in person.screen
 
 
 async def test_tab_goes_to_the_search_and_back() -> None:

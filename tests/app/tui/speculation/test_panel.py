@@ -137,6 +137,12 @@ def test_what_the_controller_does_now_is_a_part_of_the_words(kind: Any, now: Any
     assert tags(Verdict(kind, cause, "Why.", FACTS, now))[0] == words
 
 
+def test_the_panel_says_of_nobody_who_drafts_that_it_is_parked() -> None:
+    told = shown(replace(snapshot(replace(PARKED, now="parked")), k=5), Timeline())
+    assert told[0] == "‖ parked: verification, tried again"
+    assert "K now 5, measuring" in told
+
+
 @pytest.mark.parametrize("verdict", KINDS)
 def test_the_sentence_stands_in_one_place(verdict: Verdict) -> None:
     assert loud(verdict) == (verdict.kind in ("parked", "slower"))
@@ -146,7 +152,9 @@ def test_the_sentence_stands_in_one_place(verdict: Verdict) -> None:
 def test_the_status_line_says_state_and_verdict_before_any_number() -> None:
     facts = Facts(State.GENERATING, snapshot(), 8192)
     assert line(facts, 110).plain.startswith("● generating  ‖ parked: verification   K 0")
-    assert line(facts, 76).plain == "● generating  ‖ parked K 0 9.6 tok/s rate 70% len 2.40 ctx 300/8192"
+    assert line(facts, 76).plain == (
+        "● generating  ‖ parked  K 0  9.6 tok/s  rate 70%  len 2.40  ctx 300/8192"
+    )
 
 
 @pytest.mark.parametrize("verdict", KINDS)

@@ -56,7 +56,20 @@ def test_the_speedup_stands_in_its_interval_with_one_as_a_line() -> None:
 def test_what_was_not_measured_is_said() -> None:
     made = Timeline()
     made.add(Round(k=3), SNAPSHOT)
-    assert "not measured yet" in speedup_plot(made.columns(10), 5)[0].plain
+    assert not speedup_plot(made.columns(10), 5)
+    assert [text.plain for text in lines(made, 60, 20)][-1] == "Speedup with lookup: not measured yet"
+
+
+def test_a_session_without_drafts_has_no_empty_axes() -> None:
+    made = Timeline()
+    for now in (PARKED, PARKED, SNAPSHOT):
+        made.add(Round(k=0), now)
+    assert [text.plain for text in lines(made, 60, 20)] == [
+        "K: 3 plain steps, 2 parked or off",
+        "   0 ▏‖‖·",
+        "     ▏   ",
+        "Speedup with lookup: not measured yet",
+    ]
 
 
 @pytest.mark.parametrize("width", [20, 37, 76, 156])

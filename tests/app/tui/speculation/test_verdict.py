@@ -75,6 +75,18 @@ async def test_at_80_columns_f3_shows_the_panel_beside_the_chat() -> None:
         await driver.see("V(M): cost of M rows", "An answer.", "○ ready")
 
 
+async def test_where_panel_and_chat_could_not_be_read_f3_says_so() -> None:
+    async with chat(judged(PARKED), size=(59, 24)) as driver:
+        await driver.pilot.press("f3")
+        await driver.see("The panel needs 60")
+        assert not driver.app.query_one(Panel).display
+        await driver.pilot.resize_terminal(60, 24)
+        await driver.pilot.press("f3")
+        await driver.until(lambda: driver.app.query_one(Panel).display)
+        await driver.pilot.resize_terminal(20, 8)
+        await driver.until(lambda: not driver.app.query_one(Panel).display)
+
+
 async def test_a_terminal_that_becomes_wide_shows_the_panel() -> None:
     async with chat(judged(PARKED)) as driver:
         assert not driver.app.query_one(Panel).display

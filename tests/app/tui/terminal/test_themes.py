@@ -92,6 +92,25 @@ def test_in_the_terminals_own_colours_nothing_is_mixed() -> None:
     assert segment.style == Style(color="default", bgcolor="default", dim=True)
 
 
+@pytest.mark.parametrize("name", COLOURED)
+@pytest.mark.parametrize("text", ["", "Ask"])
+async def test_the_letter_under_the_cursor_can_be_read(name: str, text: str) -> None:
+    async with showing(Prompt()) as person:
+        person.app.choose_theme(name)
+        prompt = person.app.query_one(Prompt)
+        prompt.cursor_blink = False
+        prompt.focus()
+        prompt.load_text(text)
+        prompt.move_cursor((0, 0))
+        await person.pilot.pause(0.1)
+        style = next(segment.style for segment in segments(person) if segment.text == "A")
+        assert style is not None
+        assert style.color
+        assert style.bgcolor
+        ink, ground = (colour.get_truecolor().hex for colour in (style.color, style.bgcolor))
+        assert contrast(*((ground, ink) if style.reverse else (ink, ground))) >= 4.5, (ink, ground)
+
+
 async def test_a_theme_is_chosen_while_one_looks_and_kept(home: Path) -> None:
     async with showing(Prompt()) as person:
         assert person.app.choose_theme("light") == "Theme: light."

@@ -316,12 +316,16 @@ async def test_a_double_click_selects_the_message() -> None:
         assert reader.app.screen.get_selected_text() == "Question 1?"
 
 
-async def test_an_empty_transcript_greets_and_a_notice_stands_below() -> None:
+async def test_an_empty_transcript_says_what_to_do_first_and_a_notice_stands_below() -> None:
     async with reading() as reader:
         reader.transcript.notify_reader(Notice("!", "Mind [this]."))
-        assert reader.lines[1:5] == [
+        assert reader.lines[1:9] == [
             "  specchat",
             "  A draft proposes, the model decides.",
+            "",
+            "  /attach  a text file that your question is about",
+            "  Ctrl+O   earlier chats",
+            "  F1       help: commands and keys",
             "",
             "  ! Mind [this].",
         ]
