@@ -63,7 +63,8 @@ class Measured:
         overhead: what a round costs besides drafting and its forward, in T(1).
         drafts: drafting K tokens, in T(1), by K; empty without a source.
         drift: how far T(1) or T(M) of the most rows moved from the first block to the last.
-        spread: upper quartile over lower of the ratios of one M, the mean over M; 1 if nothing disturbed.
+        spread: upper quartile over lower of the ratios of one M, the mean over M, or that of the plain steps
+            where it is larger; 1 if nothing disturbed.
         blocks: how many blocks there were.
     """
 
@@ -140,7 +141,7 @@ def summarize(blocks: Sequence[Block], depth: int, check: Block) -> Measured:
         plain=median(plain) if plain else 1.0,
         overhead=max(median(rounds), 0.0) if rounds else 0.0,
         drafts={k: median(_ratios(blocks, [block.drafts.get(k) for block in blocks])) for k in ks},
-        spread=fmean(_spread([check, *blocks], m) for m in most),
+        spread=max(fmean(_spread([check, *blocks], m) for m in most), _quartiles(plain or [1.0])),
         drift=max(_change(blocks, m) for m in (1, most[-1])),
         blocks=len(blocks),
     )
@@ -161,7 +162,10 @@ def _interval(ratios: Sequence[float]) -> Ratio:
 
 
 def _spread(blocks: Sequence[Block], rows: int) -> float:
-    ratios = _ratios(blocks, [block.rows.get(rows) for block in blocks])
+    return _quartiles(_ratios(blocks, [block.rows.get(rows) for block in blocks]))
+
+
+def _quartiles(ratios: Sequence[float]) -> float:
     low, high = np.quantile(ratios, [0.25, 0.75])
     return float(high / low)
 

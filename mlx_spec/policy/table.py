@@ -55,6 +55,12 @@ class CostTable:
         """Seconds of a round of K drafted tokens."""
         return self.rows(k + 1) + self.drafting(k) + self.overhead
 
+    @property
+    def unhidden(self) -> float:
+        """Seconds of a round that neither its forward nor its draft needs: its own work, and the wait for
+        the device that a pipelined plain step does not have."""
+        return self.overhead + max(0.0, self.verify[1] - self.plain)
+
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
         return asdict(self)

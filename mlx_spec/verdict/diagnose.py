@@ -140,7 +140,8 @@ def facts(controller: AutoK | FixedK) -> dict[str, Any]:
         (value, low, high); `predicted` speedup at that K, None where its cost is a guess; `unread` tokens
         that keep the source from being asked; `round_cost` in plain steps and `round_tokens` there;
         `verify_cost` V(M) by M; `rows` and `rows_cost`, M and V(M) to quote; `serial_index` there and
-        whether it is `serialized`; `cliff`, the row of one; `draft_cost` c; `overhead` over T(1);
+        whether it is `serialized`; `cliff`, the row of one; `draft_cost` c; `overhead` over T(1), with the
+        wait that plain decoding's pipeline hides;
         `tested`, whether any draft was; `tries`, whether it is tried again while parked; `proposal_rate`;
         `depth` in tokens, `shallow_depth` and `shallow_round_cost` of the shallowest table; `lifts`, the
         predicted speedup by cause if that factor were ideal, empty where nothing measured them apart.
@@ -171,7 +172,7 @@ def facts(controller: AutoK | FixedK) -> dict[str, Any]:
         "cliff": steep,
         "cliff_costs": steep and [verify_cost[steep - 1], verify_cost[steep]],
         "draft_cost": table.drafting(k) / k / table.verify[1] if table else None,
-        "overhead": table.overhead / table.verify[1] if table else None,
+        "overhead": table.unhidden / table.verify[1] if table else None,
         "tries": auto is not None and not auto.ruled_out,
         **_proposals(record),
         "depth": record.depth,

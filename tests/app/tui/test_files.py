@@ -108,7 +108,7 @@ async def test_a_question_that_comes_back_brings_its_files(notes: Path) -> None:
         await driver.see("◐ reading prompt")
         await driver.pilot.press("escape")
         await driver.see("+ notes.txt (1 KB")
-        assert driver.prompt.text == "Sum up."
+        await driver.until(lambda: driver.prompt.text == "Sum up.")
 
 
 async def test_what_an_answer_copied_is_marked_kept_and_shown_again(notes: Path) -> None:

@@ -15,7 +15,7 @@ from mlx_spec.caches import CachedModel
 from mlx_spec.drafts.base import NOTHING, Draft
 from mlx_spec.drafts.model import ModelDraft
 from mlx_spec.law.sampling import Sampler
-from mlx_spec.measuring.measured import Measured
+from mlx_spec.measuring.measured import Block, Measured, summarize
 from mlx_spec.measuring.probe import BUDGET, Probe
 from mlx_spec.options import EngineOptions, Sampling
 from mlx_spec.turns.reading import Reading
@@ -148,6 +148,13 @@ def test_plain_steps_that_were_disturbed_alone_spoil_it_as_well() -> None:
     assert found.steady
     assert not replace(found, plain=2.0).steady
     assert replace(found, plain=1.8, overhead=0.5).steady, "a tiny model's steps are its own work"
+
+
+def test_plain_steps_that_differ_from_block_to_block_spoil_it() -> None:
+    rows = {1: 1.0, 2: 2.0}
+    calm, torn = ([Block(rows, plain) for plain in plains] for plains in ((1.0, 1.05), (0.5, 1.0)))
+    assert summarize(calm, 0, Block(rows)).steady
+    assert not summarize(torn, 0, Block(rows)).steady
 
 
 def test_an_interruption_is_heard_between_any_two_calls_and_leaves_every_row() -> None:

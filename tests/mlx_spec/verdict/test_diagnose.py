@@ -50,6 +50,12 @@ def test_each_cause_alone_is_named_with_its_number(
     json.dumps(verdict.facts)
 
 
+def test_a_wait_that_a_pipeline_hides_is_part_of_a_rounds_own_work() -> None:
+    hidden = CostTable(0, 0.4, {1: 1.0, 8: 1.4})
+    assert hidden.unhidden == pytest.approx(0.6)
+    assert CostTable(0, 1.1, {1: 1.0}, overhead=0.2).unhidden == pytest.approx(0.2)
+
+
 def test_a_context_that_is_too_long_is_the_cause_where_a_short_one_would_pay() -> None:
     tables = [table(PARALLEL, depth=100), CostTable(8000, 1.0, {m: 0.7 * v + 0.3 for m, v in SERIAL.items()})]
     backend = Backend(tables[1], lambda position: 0.7, position=8000)
