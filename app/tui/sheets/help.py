@@ -45,7 +45,7 @@ class Help(Sheet[Command]):
     def about(self, item: Item | None) -> str:
         """With a command's other names."""
         if item and isinstance(item.value, Command) and item.value.aliases:
-            return f"{item.detail} (also /{', /'.join(item.value.aliases)})"
+            return f"{super().about(item)} (also /{', /'.join(item.value.aliases)})".lstrip()
         return super().about(item)
 
 

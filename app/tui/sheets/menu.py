@@ -61,7 +61,7 @@ class Menu(ScrollView, can_focus=False):
 
     @dataclass
     class Moved(Message):
-        """Another row is the choice."""
+        """Another row is the choice, or has another width."""
 
         item: Item | None
 
@@ -69,12 +69,18 @@ class Menu(ScrollView, can_focus=False):
         super().__init__()
         self.items: Sequence[Item] = ()
         self.at: int | None = None
+        self._width = 0  # cells, as it was told last
         self._column = 0  # cells of the longest label
 
     @property
     def choice(self) -> Item | None:
         """The chosen row."""
         return None if self.at is None else self.items[self.at]
+
+    def tells(self, item: Item) -> bool:
+        """Whether its row has room for all of its detail."""
+        width = self.scrollable_content_region.width
+        return neutralise(item.detail) in strip(item, width, self._column, chosen=False).text
 
     def show(self, items: Sequence[Item], at: int | None = 0) -> None:
         """Show these rows; the choice is the first that can be chosen from `at` on."""
@@ -113,10 +119,13 @@ class Menu(ScrollView, can_focus=False):
         height = max(self.size.height, 1)
         return min(first, max(int(self.scroll_y), last - height + 1))
 
-    def on_resize(self) -> None:
-        """Keep the choice in view."""
+    def on_resize(self, event: events.Resize) -> None:
+        """Keep the choice in view, whose row has room for more now, or for less."""
         if self.at is not None:
             self.scroll_to(y=self._scrolled(self.at, self.at), animate=False)
+            if event.size.width != self._width:
+                self.post_message(self.Moved(self.choice))
+        self._width = event.size.width
 
     def on_click(self, event: events.Click) -> None:
         """Choose the row under the mouse."""

@@ -38,7 +38,7 @@ class Sheet(ModalScreen[Result | None], Generic[Result]):
         }
         Input:focus { border: none; }
         Input > .input--placeholder { color: $text-muted; }
-        #said { height: auto; max-height: 2; padding: 0 1; color: $text-muted; }
+        #said { height: auto; min-height: 1; max-height: 2; padding: 0 1; color: $text-muted; }
     }
     Sheet.-tiny > Vertical { width: 100%; height: 100%; border: none; }
     """
@@ -121,8 +121,10 @@ class Sheet(ModalScreen[Result | None], Generic[Result]):
         self.query_one(Vertical).border_subtitle = Content(keys)
 
     def about(self, item: Item | None) -> str:
-        """What stands below the list while `item` is the choice."""
-        return item.detail if item else "Nothing goes with that."
+        """What stands below the list while `item` is the choice: what its row has no room for."""
+        if item is None:
+            return "Nothing goes with that."
+        return "" if self.menu.tells(item) else item.detail
 
     def on_input_changed(self, message: Input.Changed) -> None:
         """Find while typing."""

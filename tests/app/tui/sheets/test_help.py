@@ -27,6 +27,16 @@ async def test_arrows_choose_and_esc_closes_without_a_choice() -> None:
         assert person.app.results == [None]
 
 
+async def test_a_summary_stands_below_the_list_only_where_its_row_has_no_room_for_it() -> None:
+    summary = BY_NAME["why"].summary
+    for size in ((80, 24), (30, 24)):
+        async with showing(size=size) as person:
+            await person.open(Palette())
+            await person.type("why")
+            await person.pilot.pause()
+            assert " ".join(person.screen.replace("│", " ").split()).count(summary) == 1, person.screen
+
+
 async def test_what_nothing_goes_with_is_said_and_not_run() -> None:
     async with showing() as person:
         await person.open(Palette())
