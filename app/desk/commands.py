@@ -139,7 +139,7 @@ KEYS: tuple[Key, ...] = (
     Key("down", "in the last line: the question after"),
     Key("tab", "take the completion"),
     Key("ctrl+t", "unfold a folded paste at the cursor"),
-    Key("ctrl+c", "copy the selection, else stop, else quit"),
+    Key("ctrl+c", "copy the selection, else stop, else quit if pressed twice"),
     Key("pageup", "scroll back"),
     Key("pagedown", "scroll on"),
     Key("ctrl+end", "to the end of the chat, and follow it"),

@@ -64,7 +64,7 @@ def test_a_pair_is_fetched_and_takes_the_place_of_another(hub: Hub, tmp_path: Pa
         worker.switch(replace(worker.settings, model=TARGET, draft=f"model:{DRAFT}"))
         switched = take(worker, Switched)
         assert isinstance(switched, Switched)
-        assert switched.freed.active < switched.before.active < switched.after.active
+        assert switched.freed.active < min(switched.before.active, switched.after.active)
         worker.answer(ASK)
         take(worker, Finished)
         worker.retune(draft=f"model:{first}")

@@ -96,7 +96,7 @@ async def test_an_edit_of_a_question_that_was_taken_back_is_a_new_question() -> 
 
 
 async def test_while_an_answer_runs_esc_stops_it_and_the_edit_goes_on() -> None:
-    assistant = Scripted([rounds(*(f"word{i} " for i in range(500))), rounds("Two.")], pace=0.01)
+    assistant = Scripted([rounds(*(f"word{i} " for i in range(3000))), rounds("Two.")], pace=0.01)
     async with chat(assistant) as driver:
         await driver.ask("Alpha")
         await driver.see("word1 ")
