@@ -130,7 +130,7 @@ def words(timeline: Timeline) -> Iterator[str]:
     """The session in sentences, for a terminal that is read aloud."""
     total = timeline.total
     if not total.rounds:
-        yield "Nothing was generated in this session yet."
+        yield "Nothing was generated in this chat yet."
         return
     yield (
         f"{_count(total.rounds, 'round')} in {_count(total.answers, 'answer')}: {total.drafted:,} with "

@@ -64,7 +64,7 @@ def test_the_latest_rounds_can_be_seen_alone() -> None:
 
 
 def test_a_session_in_words() -> None:
-    assert list(words(Timeline())) == ["Nothing was generated in this session yet."]
+    assert list(words(Timeline())) == ["Nothing was generated in this chat yet."]
     made = course(4, 4, 0, snapshot=known())
     assert list(words(made)) == [
         "3 rounds in 1 answer: 2 with drafts, 1 plain, of which 0 were parked or off.",
