@@ -5,8 +5,7 @@ runs into the present goes on with its own proposal, so a repeating pattern is p
 
 A long match promises more than a short one, so a draft has at most so many tokens as the match has times
 the *reach*. That follows what became of the drafts of the answer: it halves when a draft's first token
-fails and doubles when all stand. SuffixDecoding (arXiv 2411.04975, section 4) ties the length to the match
-in the same way, with a constant factor.
+fails and doubles when all stand. SuffixDecoding (arXiv 2411.04975) ties the length to the match, too.
 """
 
 from __future__ import annotations
